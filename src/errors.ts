@@ -44,7 +44,6 @@ export class Problem extends Error {
   }
 }
 
-/** Returns the class of the problems with one status. */
 const buildProblemClass = (status: number, name: string) =>
   class extends Problem {
     override name = name;

@@ -122,7 +122,6 @@ async function installParts(names: readonly PartName[], report: Report): Promise
   for (const name of names) await ensureProgram(name, report);
 }
 
-/** Unpacks the programs of a part that are compiled already, or compiles them. */
 async function ensureProgram(name: PartName, report: Report): Promise<void> {
   const { from, ready } = getPart(name);
   if (from.kind !== 'go' || hasBuiltParts([name])) return;
@@ -133,7 +132,6 @@ async function ensureProgram(name: PartName, report: Report): Promise<void> {
 const mapToolPaths = <T extends string>(tools: readonly T[]): Record<T, string> =>
   Object.fromEntries(tools.map((tool) => [tool, findTool(tool)])) as Record<T, string>;
 
-/** Returns the part that provides the tool. */
 function requirePartOfTool(tool: string): PartName {
   const found = partNames.find((name) => listPartTools(getPart(name)).includes(tool));
   if (found === undefined) throw new Error(`No part holds a tool named ${tool}.`);

@@ -7,7 +7,6 @@ export type Cluster = {
   kubectl: string;
   /** Where NodePorts answer. */
   nodeAddress: string;
-  /** The node port of the control plane. */
   controlPlanePort: number;
   /** Loads an OCI or Docker archive, unless the node has an image of that reference. */
   loadImage(image: LoadableImage): Promise<void>;
@@ -45,7 +44,6 @@ export type RegistryHost = ClusterHost & {
 };
 export type RegistryAccount = { username: string; password: string };
 
-/** The host of the repositories that are built in the cluster. */
 export type GitHost = ClusterHost & {
   /** The form of its API and of its push events. */
   kind: 'github' | 'gitea';
@@ -66,6 +64,5 @@ export type Provider = {
   up(options: ClusterOptions): Promise<Cluster>;
   /** Removes the cluster. Returns whether there was something to remove. */
   down(options: ClusterOptions): Promise<boolean>;
-  /** Returns the cluster if it exists and is healthy. */
   find(options: ClusterOptions): Promise<Cluster | undefined>;
 };

@@ -39,7 +39,6 @@ function formatSection(name: string, values: Values, root: Schema): string[] {
   return formatRows(name, values[name], root.properties?.[name] ?? {}, root);
 }
 
-/** Returns a line for each value that has no named parts. */
 function formatRows(path: string, value: unknown, given: Schema, root: Schema): string[] {
   const { properties, description = '' } = { ...resolveDefinition(given, root), ...given };
   if (properties === undefined)

@@ -75,7 +75,6 @@ async function saveTo(engine: Engine, reference: string, archive: string): Promi
   await rename(`${archive}.unfinished`, archive);
 }
 
-/** Builds the image and the images below it, unless the engine has them. */
 async function build({ engine, image, prepared, report }: Work, reference: string): Promise<void> {
   await mkdir(folders.cache(), { recursive: true });
   const bases = await prepared();
@@ -93,7 +92,6 @@ async function build({ engine, image, prepared, report }: Work, reference: strin
   report(`${image.name}: built in ${formatSecondsSince(started)}`);
 }
 
-/** Builds and returns the image below. */
 async function ensureParent({
   image,
   ...work

@@ -38,7 +38,6 @@ const LATER = [
   'examples/',
   'test/',
 ];
-/** This file quotes the words. */
 const QUOTES = 'dev/lint/words.ts';
 
 /** Verbs before `what` that make it an indirect question, which has no better form: "says what to do". */
@@ -79,7 +78,6 @@ export const checkClauses = (text: string): WordFault[] =>
 export const maskLineStarts = (text: string): string =>
   text.replaceAll(/\n[ \t]*(?:\*|\/\/|#+|>)?/g, (begin) => ' '.repeat(begin.length));
 
-/** Returns whether a file, by its path from the root of the repository, is held to the words. */
 const isHeldToWords = (file: string): boolean =>
   file !== QUOTES && !LATER.some((place) => file.startsWith(place));
 

@@ -1,7 +1,6 @@
 import * as conditions from '../../src/schema/platform/conditions.ts';
 import type { FailureReason, RevisionStatus } from '../../src/schema/platform/revision.ts';
 
-/** The meaning of each phase of a revision. */
 export const PHASES: Record<RevisionStatus, string> = {
   CREATING: 'It exists, and the operator has not started on it.',
   QUEUED: 'An earlier revision is being built or rolled out, or the deployment hibernates.',

@@ -106,7 +106,6 @@ export class Layout {
     }
   }
 
-  /** Writes the files that name the images. */
   async finish(): Promise<void> {
     await writeFile(join(this.#folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}\n');
     await writeFile(join(this.#folder, 'index.json'), formatLayoutIndex(this.#images));

@@ -1,7 +1,6 @@
 import { parse } from 'yaml';
 import { DevError } from '../errors.ts';
 
-/** The files of a commit that name its version. */
 export type VersionFiles = {
   'package.json': string;
   'package-lock.json': string;
@@ -30,7 +29,6 @@ const parseVersion = (json: string): string | undefined =>
 /** Returns whether a semantic version is one before a release, as 1.0.0-rc.1 is. */
 export const isPrerelease = (version: string): boolean => /^\d+\.\d+\.\d+-/.test(version);
 
-/** Returns the version if it is a semantic one. */
 export function requireSemanticVersion(version: string): string {
   if (/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) return version;
   throw new DevError(`"${version}" is no semantic version, such as 0.1.0.`);

@@ -4,7 +4,6 @@ import type { Cluster, ClusterHost, RegistryAccount } from '../cluster/provider.
 import { readDevConfig } from '../env.ts';
 import { readNpmSetting } from '../images/native/package-settings.ts';
 
-/** The namespace that the chart makes for builds. */
 export const BUILD_NAMESPACE = 'gx-builds';
 
 const PUSH = 'push';

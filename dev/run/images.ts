@@ -31,7 +31,6 @@ export type Images = {
   agentServer: string;
   agentServerPython: string;
   example: string;
-  /** An example with a graph in Python. */
   pythonExample?: string;
 };
 
@@ -124,7 +123,6 @@ async function push({ registry }: Cluster, { reference, archive }: BuiltImage): 
   if (!(await isPushed(to))) await pushArchive(archive, to);
 }
 
-/** Returns the parts of an image's reference. */
 function splitReference(reference: string): { registry: string; name: string; tag: string } {
   const [, registry = '', name = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(reference) ?? [];
   return { registry, name, tag };

@@ -6,7 +6,6 @@ const DECLARED =
 /** `export { a as b }` declares `b`. A name that is only passed on keeps its meaning. */
 const RENAMED = /^export (?:type )?\{[^}]*\bas ([$\w]+)[^}]*\}/gm;
 
-/** A name, and the files that export it. */
 export type SharedName = { name: string; files: string[] };
 
 /**

@@ -39,7 +39,6 @@ function listWideLines(page: string): string[] {
 /** Blocks of code and headings, which other pages link to. */
 const NO_SENTENCES = /^ *```[\s\S]*?^ *```|^#.*/gm;
 
-/** Returns the lines of a file whose words the field does not use. */
 function listOddWords(file: string): string[] {
   const whole = readFileSync(file, 'utf8');
   const text = file.endsWith('.md')

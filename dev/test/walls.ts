@@ -60,7 +60,6 @@ function compareNames(): void {
     throw new DevError(`Each exported name has one meaning. Rename one of: ${shared.join('; ')}.`);
 }
 
-/** Throws when rooms of a folder import each other in a circle. */
 function refuseFolderCircles(): void {
   const circles = listFolderCircles('.').map(
     ({ folder, rooms, files }) => `${folder}: ${rooms.join(', ')} (${files.join(', ')})`,

@@ -33,7 +33,6 @@ export async function chooseCatalogueEntry(
   );
 }
 
-/** Returns the names of all dumps and copies. */
 async function listNames(store: Pick<BackupStore, 'listKeys'>, folder: Folder): Promise<string[]> {
   const names = [folder.catalogue, folder.copies].map(async (below) =>
     (await store.listKeys(below)).map((key) => key.slice(below.length)),
@@ -41,7 +40,6 @@ async function listNames(store: Pick<BackupStore, 'listKeys'>, folder: Folder): 
   return (await Promise.all(names)).flat().map((file) => file.replace(/\.json$/, ''));
 }
 
-/** Reads an entry of the catalogue, or of that of copies. */
 async function readEntry(
   store: Pick<BackupStore, 'read'>,
   folder: Folder,

@@ -64,7 +64,6 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
   return forms.reduce((clean, form) => clean.replaceAll(form, '(removed)'), text);
 }
 
-/** Returns the reason and the words of a failure. */
 function describeFailure(
   thrown: unknown,
   signal: AbortSignal,

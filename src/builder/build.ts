@@ -169,7 +169,6 @@ async function runProjectBuild(
 /** The bill of Debian's packages is this machine's. That of the image is in its base, below /usr/share/gx/sbom. */
 const DEBIAN_BILL = path.join(BUILD_FOLDER, 'sbom', 'debian.cdx.json');
 
-/** Returns the words of a line that is written for machines. */
 const parseLogMessage = (line: string): string =>
   (parseJsonOr(line, {}) as { msg?: string } | null)?.msg ?? line;
 

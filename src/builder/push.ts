@@ -113,7 +113,6 @@ async function pushManifest(
 
 type Keeping = { config: ImageBuildConfig; key: string; pushed: ImageReference };
 
-/** Keeps the packages for the builds to come. */
 async function keepPackages(
   ask: AskRegistry,
   to: ImageReference,

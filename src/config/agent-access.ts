@@ -15,7 +15,6 @@ type AgentTokenRules = TokenRules & { roleClaim: string | undefined };
 
 /** Who may call an agent whose gx.json names no handlers. Without any of these, everybody who reaches it. */
 export type AgentAccess = {
-  /** The key of the deployment. */
   key: string | undefined;
   /** The folder with the key in files, which are read again when they change. */
   keyFolder: string | undefined;

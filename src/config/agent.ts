@@ -150,12 +150,10 @@ function readSettings(read: SettingsReader) {
     python,
     /** Whether making a run changes the record of its thread. */
     richThreads: read.readFlag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
-    /** The proxies through which others are asked. */
     proxies: readProxies(read),
     webhooks: readWebhookSettings(read),
     streams: streamSettings(read),
     access: readAgentAccess(read),
-    /** Where it reports its work. */
     reports: readWorkReportSettings(read),
     /** Seconds after which the credentials of an open stream or WebSocket are checked again. */
     authCheckSeconds: read.readInteger(['GX_AUTH_CHECK_SECS'], 300, { min: 1, max: 3600 }),
@@ -166,7 +164,6 @@ function readSettings(read: SettingsReader) {
       min: 1,
       max: 300,
     }),
-    /** Whether crons are served, and fire. */
     crons: read.readFlag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),
     /** Seconds that `http.app` may take to begin an answer. */
     appTimeoutSeconds: read.readInteger(['GX_HTTP_APP_TIMEOUT_SECS'], 300, { min: 1, max: 3600 }),
@@ -289,7 +286,6 @@ function readJobSettings(read: SettingsReader) {
       25,
       { min: 1, max: 1_000_000 },
     ),
-    /** The most steps that a run may ask for. */
     maxRecursionLimit: read.readInteger(['GX_MAX_RECURSION_LIMIT'], 100_000, {
       min: 1,
       max: LARGEST_INTEGER,

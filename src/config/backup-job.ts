@@ -23,7 +23,6 @@ export type StoreJobConfig = {
   pauses?: readonly number[];
 };
 
-/** The settings of the process `backup`. */
 export type BackupJobConfig = StoreJobConfig & { order: BackupOrder };
 
 /** Reads the settings of the process `backup`. Throws one `StartError` with every problem. */

@@ -35,7 +35,6 @@ const FIELDS: Fields = {
   },
 };
 
-/** The fields of a target that is a volume claim. */
 const OF_CLAIM: Fields = {
   ...FIELDS,
   claim: {

@@ -15,7 +15,6 @@ export function readConsoleConfig(env: Env) {
     /** The port of /healthz, /readyz and /metrics. */
     healthPort: read.readInteger(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     logLevel: read.readOneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
-    /** Where the control plane answers. */
     controlPlaneUrl: readControlPlaneUrl(read),
     /** The domain of Services, in which agents answer. */
     clusterDomain: read.readText(['GX_CLUSTER_DOMAIN'], 'cluster.local'),

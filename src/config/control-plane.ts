@@ -53,7 +53,6 @@ export function readControlPlaneConfig(env: Env) {
     healthPort: settings.readInteger(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     /** The certificate that it serves and the key, as files. Undefined means plain HTTP. */
     tls: readTlsFiles(settings),
-    /** The proxies through which others are asked. */
     proxies: readProxies(settings),
     logLevel: settings.readOneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     /** Where this process, its API keys and the Listeners live. */
@@ -70,7 +69,6 @@ export function readControlPlaneConfig(env: Env) {
     gitIntegrations: readGitIntegrations(settings),
     /** Hosts with which REST users may connect, also at private addresses; empty: any of https with a public one. */
     gitHosts: readGitHosts(settings),
-    /** Where builds run. */
     buildNamespace: settings.readOptional(['GX_BUILD_NAMESPACE']),
     buildkitNamespace: settings.readOptional(['GX_BUILDKIT_NAMESPACE']),
     /** Where Secrets of git integrations are kept. Undefined: REST takes no credential. */

@@ -18,10 +18,8 @@ export function readGatewayConfig(env: Env) {
     healthPort: read.readInteger(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     /** The port at which the operator reads the reports of all deployments. */
     reportsPort: read.readInteger(['GX_REPORTS_PORT'], 8082, { min: 0, max: 65_535 }),
-    /** The proxies through which others are asked. */
     proxies: readProxies(read),
     logLevel: read.readOneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
-    /** The namespace of the platform. */
     namespace: read.readText(['GX_NAMESPACE'], 'gx-system'),
     /** The namespaces whose deployments are known. Empty means all of the cluster. */
     namespaces: read.readWords(['GX_WATCH_NAMESPACES']),

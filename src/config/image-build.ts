@@ -35,14 +35,12 @@ export function readImageBuildConfig(env: Env) {
     /** The repository that keeps installed packages. */
     ...readOptionalField('cacheImage', 'GX_CACHE_IMAGE'),
     ...readOptionalField('baseImage', 'GX_BASE_IMAGE'),
-    /** The base image of agents with graphs in Python. */
     ...readOptionalField('pythonBaseImage', 'GX_PYTHON_BASE_IMAGE'),
     registry: {
       insecure: read.readFlag(['GX_REGISTRY_INSECURE'], false),
       credentials: read.readText(['GX_REGISTRY_CREDENTIALS'], '/gx/registry'),
     },
     ...readPublicAddress(read, 'npmRegistry', 'GX_NPM_REGISTRY'),
-    /** The index of Python packages. */
     ...readPublicAddress(read, 'pypiIndex', 'GX_PYPI_INDEX'),
     /**
      * Private indexes of packages: the address of their proxy in this pod, for builds; its port, the folder of the

@@ -80,7 +80,6 @@ function readSettings(read: SettingsReader) {
     read.addProblem('GX_CONTROL_PLANE_URL must be an http or https address');
   return {
     databaseImage: read.readText(['GX_POSTGRES_IMAGE'], 'gx-postgres:17'),
-    /** The image of key-value stores. */
     storeImage: read.readText(['GX_VALKEY_IMAGE'], 'gx-valkey:8'),
     imagePullPolicy: findSpelling(
       read.readOneOf(['GX_IMAGE_PULL_POLICY'], 'ifnotpresent', ['always', 'ifnotpresent', 'never']),
@@ -257,7 +256,6 @@ export type AgentNetwork = {
 /** Where clouds keep credentials of their machines: the link-local addresses, and those of Amazon in IPv6. */
 const METADATA = ['169.254.0.0/16', 'fd00:ec2::/32'];
 
-/** Reads the settings of the agents' network. */
 function readAgentNetwork(read: SettingsReader): AgentNetwork {
   const ingress = read.readOneOf(['GX_AGENT_INGRESS'], 'usual', ['namespace', 'open', 'usual']);
   const blocked = read.readWords(['GX_AGENT_BLOCKED']);

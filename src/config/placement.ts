@@ -16,7 +16,6 @@ export type PodPlace = {
 const PLACED = ['agents', 'databases', 'stores', 'builds'] as const;
 type Placed = (typeof PLACED)[number];
 
-/** Where the pods of each kind stand. */
 export type PodPlaces = Record<Placed, PodPlace>;
 
 type Check = (value: unknown) => boolean;
@@ -68,7 +67,6 @@ function checkPlacements(given: unknown): string[] {
   });
 }
 
-/** Returns the fields that say something. */
 const pickSetFields = (place: PodPlace = {}): PodPlace =>
   Object.fromEntries(
     Object.entries(place).filter(([, value]) =>

@@ -30,7 +30,6 @@ export type RouteSettings = PlacePatterns & {
   kind: RouteKind;
   /** True if many deployments have the host, and differ by their paths. */
   isHostShared: boolean;
-  /** Parents of an HTTPRoute. */
   parentRefs: ParentRef[];
   /** The class of an Ingress. Unset: the default class of the cluster. */
   className?: string;
@@ -46,7 +45,6 @@ export type RouteSettings = PlacePatterns & {
   reservedHosts: string[];
 };
 
-/** The settings of all routes. */
 export type Routes = {
   /** Unset: deployments have no routes. */
   route?: RouteSettings;

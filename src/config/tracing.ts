@@ -9,7 +9,6 @@ export type CollectorSettings = {
   /** The proxy through which it is asked. */
   through?: string;
   headers: Record<string, string>;
-  /** Attributes of everything that this process sends. */
   resource: Record<string, string>;
   timeoutMilliseconds: number;
   /** How long they wait to be sent together. */

@@ -42,7 +42,6 @@ export class ControlPlaneDoor {
     return signature === undefined ? {} : { [SIGNATURE_HEADER]: signature };
   }
 
-  /** Closes the connections that are kept. */
   close(): void {
     this.#door.close();
   }

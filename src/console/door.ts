@@ -27,7 +27,6 @@ export type AskedThere = {
   signal: AbortSignal;
 };
 
-/** The place of the other side. */
 export type ProcessPlace = { host: string; port: number; isSecure: boolean };
 
 /** `called`: the name of the other side in a refusal. `within`: milliseconds that it may take to begin an answer. */
@@ -55,7 +54,6 @@ export class ProcessDoor {
     throw again.problem;
   }
 
-  /** Closes the connections that are kept. */
   close(): void {
     this.#agents.plain.destroy();
     this.#agents.secure.destroy();

@@ -35,7 +35,6 @@ const ANSWERS = 60_000;
 
 const buildPort80Address = (host: string): { host: string; port: number } => ({ host, port: 80 });
 
-/** Returns the function that finds agents by the names in their passes. */
 const buildPlaceFinder =
   (
     { clusterDomain }: Pick<ConsoleConfig, 'clusterDomain'>,

@@ -19,5 +19,4 @@ export type Caller = {
   expiresAt?: string | undefined;
 };
 
-/** Who calls, and the signal that is aborted when the caller has left. */
 export type CallContext = { caller: Caller; signal: AbortSignal };

@@ -15,7 +15,6 @@ export type ControlPlane = {
   /** The same for the logs of pods, so that nothing else waits for them. */
   logs: CountedKube;
   stored: Stored;
-  /** How each deployment is. */
   overview: Overview;
   integrations: StoredIntegrations;
   /** Where requests to git hosts may go. */

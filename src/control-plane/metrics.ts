@@ -11,9 +11,7 @@ export type ControlPlaneMetrics = {
   onAnswer: (
     answer: Pick<Answered<unknown>, 'method' | 'route' | 'status' | 'seconds' | 'refusal'>,
   ) => void;
-  /** Counts a request to the API server. */
   onRequest: (sample: RequestSample) => void;
-  /** Counts credentials that were refused. */
   onFailedLogin: (reason: string) => void;
   /** Counts an open stream. Returns the function to call when it has ended. */
   opens: () => () => void;

@@ -73,7 +73,6 @@ function extendSchema(node: unknown): void {
   for (const inner of Object.values(node)) extendSchema(inner);
 }
 
-/** Returns the body as our own route takes it. */
 function toOwnBody(body: unknown, schema: TSchema): unknown {
   const own = replaceWords(body, OURS) as Record<string, unknown>;
   for (const name of IGNORED) delete own[name];

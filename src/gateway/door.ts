@@ -29,9 +29,7 @@ export type DoorParts = {
   held: HeldRequests;
   /** The proxies whose word about the client counts. */
   trusts: Trusts;
-  /** Signs the door's word about a client, for the agents. */
   signer: Pick<ClientSigner, 'sign'>;
-  /** Begins spans of requests, where they are traced. */
   begins?: BeginsSpan | undefined;
   log: Log;
 };
@@ -127,7 +125,6 @@ function answerHere(
   return true;
 }
 
-/** The client of a request, and the headers that tell the deployment of it. */
 type Asked = { source: string; rewritten: (deployment: KnownDeployment) => Record<string, string> };
 
 function readClient(
@@ -183,7 +180,6 @@ async function forwardRequest(
   }
 }
 
-/** Resolves when the client has left. */
 const waitForClose = (stream: ServerResponse | Duplex): Promise<undefined> =>
   new Promise((resolve) => {
     stream.once('close', () => resolve(undefined));

@@ -8,7 +8,6 @@ const AGAIN = 5000;
 
 type Options = {
   host: string;
-  /** Makes the server of one deployment. */
   open: (key: string) => Server;
   log: Log;
 };
@@ -18,7 +17,6 @@ type Door = { key: string; server: Server; retry?: NodeJS.Timeout };
 /** Keeps a port open for each deployment that may sleep, before it does. */
 export class Doors {
   readonly #options: Options;
-  /** The servers, by port. */
   readonly #doors = new Map<number, Door>();
   #isClosed = false;
 
@@ -39,7 +37,6 @@ export class Doors {
     for (const [port, { key }] of wanted) if (!this.#doors.has(port)) this.#open(port, key);
   }
 
-  /** Returns how many connections are open. */
   async countConnections(): Promise<number> {
     const counts = [...this.#doors.values()].map(
       ({ server }) =>

@@ -7,7 +7,6 @@ export type HoldLimits = { perDeployment: number; total: number };
 const CROWDED = 2;
 const LEAVING = 1;
 
-/** The deployment of a request. */
 type Asked = { key: string; namespace: string };
 
 /**

@@ -71,7 +71,6 @@ const stripUndefined = <T extends object>(
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
 
-/** A deployment as the gateway sees it. */
 export type KnownDeployment = {
   /** `namespace/name`. */
   key: string;
@@ -87,7 +86,6 @@ export type KnownDeployment = {
   isOpen: boolean;
   /** The plan of its revisions, which its agents get. Undefined while it is not decided. */
   rollout?: RolloutPlan | undefined;
-  /** The revisions whose runs are compared. */
   compared?: { candidate: string; stable: string } | undefined;
   auth: NonNullable<DeploymentResource['spec']['template']['sourceRevisionConfig']>['auth'];
   /** Returns true if the text is one of its keys. Its time reveals nothing about the key. */
@@ -150,7 +148,6 @@ export class KnownDeployments {
     await Promise.all(this.#watches.map((watch) => watch.stop()));
   }
 
-  /** Returns how each watch is. */
   listWatches(): WatchState[] {
     return this.#watches.map(({ state }) => state);
   }
@@ -164,12 +161,10 @@ export class KnownDeployments {
     return this.#gatewayKeys;
   }
 
-  /** Calls back whenever other deployments may sleep than before. */
   setSleeperListener(changed: () => void): void {
     this.#changed = changed;
   }
 
-  /** Returns the deployments that may sleep. */
   listSleepers(): KnownDeployment[] {
     return this.#cache
       .list()
@@ -208,7 +203,6 @@ function toKnownDeployment(
   };
 }
 
-/** Returns the plan as agents get it. */
 function toRolloutPlan(
   spec: DeploymentResource['spec'],
   { rollout }: NonNullable<DeploymentResource['status']>,
@@ -233,7 +227,6 @@ function toRolloutPlan(
   };
 }
 
-/** Returns the gate that a revision is at, with the run that it asks for. */
 function readGate(
   { rollout }: DeploymentResource['spec'],
   candidate: CandidateRevision,

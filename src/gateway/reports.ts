@@ -26,7 +26,6 @@ const BOUNDS: ReportBounds = { each: 8 * MEBIBYTE, all: 48 * MEBIBYTE, page: MEB
 /** Arrivals that newer ones have replaced are forgotten together, when there are more of them than of the others. */
 const REPLACED = 1000;
 
-/** Revisions of a deployment whose runs are compared. */
 type Compared = { candidate: string; stable: string };
 
 /** Where a reader stands. `key`: that by which the gateway signs, for the answer. */
@@ -39,7 +38,6 @@ type Since = { cursor?: number; instance?: string; key?: string };
  */
 export class Reports {
   readonly #kept: LastReports<Kept>;
-  /** The reports in the order of their arrival. */
   #arrivals: Kept[] = [];
   #number = 0;
   readonly #instance: string;
@@ -59,12 +57,10 @@ export class Reports {
     this.#kept = new LastReports({ bounds: kept });
   }
 
-  /** The deployments that have reported lately. */
   get size(): number {
     return this.#kept.size;
   }
 
-  /** The bytes that all reports take. */
   get bytes(): number {
     return this.#kept.bytes;
   }
@@ -95,7 +91,6 @@ export class Reports {
     this.#dropBefore(at - REPORT_LIFE * 1000);
   }
 
-  /** Returns the work of a deployment. Undefined while nothing was reported lately. */
   summarizeWork(deployment: string): WorkSummary | undefined {
     const now = this.#clock();
     return summarizeReports(this.#kept.listLiveReports(deployment, now), now);
@@ -134,7 +129,6 @@ export class Reports {
     return `${JSON.stringify({ ...head, ...(key !== undefined && { key }) }).slice(0, -1)},"reports":{${all.join(',')}}}`;
   }
 
-  /** Returns the place of the first arrival with a greater number. */
   #findFirstAfter(number: number): number {
     let [from, to] = [0, this.#arrivals.length];
     while (from < to) {
@@ -159,7 +153,6 @@ export class Reports {
   }
 }
 
-/** Returns a report with its age, as JSON. */
 function formatReport({ report, at, counts }: Kept, now: number): string {
   const text = JSON.stringify({ ...report, age_seconds: (now - at) / 1000 });
   return counts === undefined ? text : `${text.slice(0, -1)},"counts":${counts}}`;

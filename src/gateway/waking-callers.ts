@@ -19,7 +19,6 @@ type Options = {
   log: Log;
 };
 
-/** The checks of one deployment's credentials besides its own keys. */
 type Checks = { stamp: string; tenant: TenantKeys | undefined; tokens: IssuerTokens | undefined };
 
 /** Algorithms with which tokens of agents are signed. */

@@ -21,7 +21,6 @@ type Options = {
   kube: Pick<Kube, 'apply'>;
   known: Pick<KnownDeployments, 'get'>;
   placeOf: (deployment: KnownDeployment) => AgentPlace;
-  /** Seconds that a request is held at most. */
   holdSeconds: number;
   log: Log;
 };
@@ -95,7 +94,6 @@ export class Waking {
   }
 }
 
-/** Returns true if something accepts a connection there. */
 const isReached = ({ host, port }: AgentPlace): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host, port, timeout: PATIENCE });

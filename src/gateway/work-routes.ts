@@ -30,7 +30,6 @@ export const REPORT_BODIES = {
 type Parts = {
   known: Pick<KnownDeployments, 'get'>;
   reports: Reports;
-  /** Returns the keys by which the processes of the gateway sign. */
   gatewayKeys: () => string[];
   isReady: () => boolean;
   perMinute?: number;

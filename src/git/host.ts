@@ -95,7 +95,6 @@ async function ask(
   return sendRequest(url, { ...asked, way, headers });
 }
 
-/** Returns the URL to which an answer redirects. */
 function readRedirect(
   { statusCode = 0, headers: { location } }: IncomingMessage,
   from: URL,

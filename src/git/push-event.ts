@@ -103,7 +103,6 @@ export function parsePush(
   };
 }
 
-/** Returns the name of an event that is no push. */
 function readOtherEvent(kind: GitKind, headers: IncomingHttpHeaders): string | undefined {
   const named = EVENTS[kind];
   const event = named && readHeader(headers, named.header);

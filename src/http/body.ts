@@ -126,7 +126,6 @@ async function refuseCostly(bytes: Buffer, limits: BodyLimits, step: BodyStep): 
     throw new Problem(413, `Request body is too costly to read: ${excess.msg}`);
 }
 
-/** Returns the limits of a JSON text of this size. */
 const deriveLimits = (bytes: number, { values }: BodyLimits): JsonLimits => ({
   names: MOST_NAMES,
   values: Math.floor(values * (1 + bytes / MEBIBYTE / 2)),

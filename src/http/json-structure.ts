@@ -8,7 +8,6 @@
  */
 export const DEEPEST = 1000;
 
-/** Limits of a JSON text. */
 export type JsonLimits = {
   /** Fields, items of lists, objects and lists. */
   values: number;

@@ -21,7 +21,6 @@ export class KeptBytes {
     return this.#total;
   }
 
-  /** Counts more bytes of a name, or fewer. */
   add(name: string, bytes: number): void {
     const kept = (this.#kept.get(name) ?? 0) + bytes;
     this.#total += bytes;

@@ -11,7 +11,6 @@ export class Limiter {
     this.#turns = new TurnsByName({ all: width, each: width });
   }
 
-  /** Does the work when it is its turn. */
   run<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.run('', work);
   }

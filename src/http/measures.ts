@@ -31,7 +31,6 @@ export class Measures {
     return this.#findMetric<Gauge>(name) ?? new Gauge(given);
   }
 
-  /** Measures seconds of work. */
   createHistogram(name: string, help: string, labelNames: string[], buckets = LONG): Histogram {
     return (
       this.#findMetric<Histogram>(name) ??
@@ -39,7 +38,6 @@ export class Measures {
     );
   }
 
-  /** Returns the function that measures an answer of a REST API. */
   createAnswerMeter(): (answer: {
     method: string;
     route: string;

@@ -14,7 +14,6 @@ import { CONNECTION_HEADERS } from './connection-headers.ts';
 
 type Pairs = [name: string, value: string][];
 
-/** One client's connection. */
 export type MessageSocket = {
   /** Settles when the message is on its way, so that a slow client slows down the sender. */
   send(data: Uint8Array, isText: boolean): Promise<void>;

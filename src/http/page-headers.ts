@@ -30,7 +30,6 @@ const PAGE_RULES = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Headers of a page of ours. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-cache',
   'content-security-policy': PAGE_RULES,

@@ -34,7 +34,6 @@ export class Rate {
     bucket.left -= count;
   }
 
-  /** Takes back a count. */
   giveBack(name: string, count = 1): void {
     const bucket = this.#buckets.get(name);
     if (bucket !== undefined) bucket.left += count;

@@ -3,7 +3,6 @@ import type Koa from 'koa';
 import { getCurrentTrace, runInTrace, type TraceContext } from '../trace-context.ts';
 import type { Route } from './route.ts';
 
-/** The span of a request under way. */
 export type RequestSpan = {
   place: TraceContext;
   end(answer: { route: string; status: number }): void;

@@ -19,7 +19,6 @@ import { leaveUnread } from './unread-body.ts';
 import { createValidator, type Check } from './validate.ts';
 import { limitReply } from './while-allowed.ts';
 
-/** The address, method and URL of a request. */
 export type Origin = { source: string; method: string; url: string };
 
 /** Returns who calls, by the request's headers and origin. Throws `Unauthorized` or `Forbidden`. */
@@ -44,7 +43,6 @@ export type Answered<Caller> = {
   status: number;
   seconds: number;
   requestId: string;
-  /** The address of the client. */
   source: string;
   headers: IncomingHttpHeaders;
   /** Undefined where no route fits the request. */
@@ -92,7 +90,6 @@ export type AppOptions<Caller> = {
   onAnswer?: (answer: Answered<Caller>) => void;
 };
 
-/** Does a piece of work, and returns its result. */
 export type Surrounding = <T>(work: () => T) => T;
 
 /** The largest bodies of one caller that may wait to be read. */
@@ -197,7 +194,6 @@ function buildOuterMiddleware<Caller>({
   };
 }
 
-/** Returns a failure in the words of the route's protocol, if it has any. */
 function applyWording<Caller>(
   reply: ReturnType<typeof buildErrorReply>,
   { asked }: { asked?: Asked<Caller> },
@@ -209,7 +205,6 @@ function applyWording<Caller>(
   return { ...reply, ...reworded };
 }
 
-/** Returns the name of the route that answered, for metrics. */
 function getRouteName(ctx: Koa.Context): string {
   const { asked, elsewhere } = ctx.state as { asked?: Asked<unknown>; elsewhere?: Elsewhere };
   return (
@@ -386,7 +381,6 @@ function getBodyLimit<Caller>(
     : Math.min(limits.bytes, bodyBytes, selects === true ? limits.selectionBytes : Infinity);
 }
 
-/** Reads the body of a request whose caller is known. */
 async function readBody<Caller>(
   ctx: RouterContext,
   { route, check, limits, from }: Reading<Caller>,

@@ -224,7 +224,6 @@ type Described = {
 /** Longest name that is compared with others. */
 const LONGEST_COMPARED = 60;
 
-/** Returns the sentence for a field that a schema does not have, with the one that is meant. */
 function explainUnknownField(name: string, path: (string | number)[], schema: TSchema): string {
   let place: Described | undefined = schema;
   for (const part of path)

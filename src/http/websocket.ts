@@ -62,7 +62,6 @@ type Options<Caller> = {
   secretProtocols: string;
   /** Whether a page of the origin may connect by this request; clients other than browsers send no origin. */
   permits: (origin: string, request: FromPage) => boolean;
-  /** Returns the seconds after which a caller's credentials of a connection are checked again. */
   checksAgainEvery: (caller: Caller) => number;
   /** The proxies whose word about the client counts. */
   trusts: Trusts;
@@ -152,7 +151,6 @@ function watchClients(
   return { watch, stop: () => clearInterval(look) };
 }
 
-/** Returns a server that makes handshakes, with the protocols and headers of those that another side has accepted. */
 function createHandshakeServer<Caller>(
   elsewhere: WeakMap<IncomingMessage, AcceptedSocket>,
   { body, secretProtocols }: Options<Caller>,
@@ -244,7 +242,6 @@ async function open<Caller>(
   }
 }
 
-/** Passes all messages of the connection to the other side. */
 function connectElsewhere(socket: WebSocket, { connect, checks }: AcceptedSocket, log: Log): void {
   const heard = connect(wrapMessageSocket(socket));
   const left = new AbortController();

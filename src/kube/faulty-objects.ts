@@ -28,7 +28,6 @@ export class FaultyObjects {
     return [...this.#faulty.keys()];
   }
 
-  /** Notes the fault of an object, or that it has none any more. */
   note({ apiVersion, kind, metadata }: KubeObject, fault: ObjectFault | undefined): void {
     const key = buildObjectKey(metadata);
     if (fault === undefined) return this.remove(key);
@@ -45,7 +44,6 @@ export class FaultyObjects {
     if (!isKnown) for (const listener of this.#listeners) listener(faulty);
   }
 
-  /** Notes that an object can't be read. */
   noteUnreadable(object: KubeObject, error: unknown): void {
     this.note(object, {
       reason: 'Unreadable',

@@ -144,7 +144,6 @@ export type PodLogOptions = {
  */
 export type Kube = {
   get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T>;
-  /** Returns an object, or undefined if there is none. */
   find<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T | undefined>;
   /** Returns one page, of fewer objects than the limit if they are large; `all` follows `continue`. */
   list<T extends KubeObject>(

@@ -10,7 +10,6 @@ export type LeaseOptions = {
   name: string;
   /** The name of this process, which no other process has. */
   identity: string;
-  /** Annotations that the Lease gets from its holder. */
   annotations?: Record<string, string>;
   /**
    * Seconds. Others may take over after `duration` without a renewal; the holder gives up after `renewDeadline`; both

@@ -12,7 +12,6 @@ const FIRST_RETRY = 500;
 export type NamespaceOptions = {
   kube: Kube;
   cache: Cache;
-  /** Returns the namespaces that are of interest now. */
   names: () => readonly string[];
   /** Resolves when `names` is complete for the first time. */
   after: Promise<unknown>;

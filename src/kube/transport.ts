@@ -28,7 +28,6 @@ export type HttpRequest = {
 };
 export type HttpAnswer = { status: number; headers: http.IncomingHttpHeaders; body: string };
 
-/** An answer that is read as it comes. */
 export type Stream = Readable & { statusCode?: number | undefined };
 
 type Agents = { tls: Tls; key: string; calls: http.Agent; streams: http.Agent; sessions: Sessions };

@@ -4,7 +4,6 @@ import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 import type { KindRow, KindTable, RightPlace } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 
-/** Returns the rules for the rights that a row has in one place. */
 const buildRowRules = (place: RightPlace, { kind, rights }: KindRow): PolicyRule[] =>
   rights.flatMap(({ at, verbs, part, only }) => {
     const group = kind.apiVersion.includes('/')

@@ -57,7 +57,6 @@ const schemaName = `${['dev.gx', ...API_VERSION.split('/').slice(1)].join('.')}.
 const getFormerVersion = ({ metadata }: LeaseObject): string =>
   metadata.annotations?.[OPERATOR_VERSION] ?? FIRST_VERSION;
 
-/** The versions that an operator finds when it starts. */
 type FoundVersions = {
   /** Of this operator. */
   own: string;

@@ -3,7 +3,6 @@
  * projects of Python, and dotenv in those of JavaScript. `test/python/dot-env.test.ts` compares with both.
  */
 
-/** A variable, and the line on which it begins. */
 export type DotEnvLine = { name: string; value: string; line: number };
 
 /** The variables of a file in its order, a name as often as it is there, and the lines that are none. */

@@ -66,11 +66,9 @@ export const names = {
     limitName(deployment, `db-${task}-${number}`, CHILD_MAX),
   /** A backup, and the Job that makes it. */
   backup: (deployment: string, backup: string): string => limitName(deployment, backup, CHILD_MAX),
-  /** The Job that restores a backup. */
   restore: (deployment: string): string => limitName(deployment, 'restore', CHILD_MAX),
   /** The Job that looks whether a backup can be restored. */
   restoreCheck: (deployment: string): string => limitName(deployment, 'restore-check', CHILD_MAX),
-  /** The Job that verifies a backup. */
   verify: (deployment: string): string => limitName(deployment, 'verify', CHILD_MAX),
   /** The Secret by which a database's log is taken, or its volume filled. */
   archive: (deployment: string): string => limitName(deployment, 'db-archive', CHILD_MAX),
@@ -93,7 +91,6 @@ export const names = {
   /** The Job of a build, in the namespace of all builds, where revisions of all namespaces meet. */
   stagedBuild: (revision: string, uid: string): string =>
     limitName(revision, `build-${hashText(uid)}`, CHILD_MAX),
-  /** The whole log of a revision's build. */
   buildLog: (revision: string): string => limitName(revision, 'build-log', CHILD_MAX),
   /**
    * The immutable Secret of one change. It is named by a nonce, because the same values asked for twice are two

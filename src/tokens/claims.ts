@@ -1,6 +1,5 @@
 import { isObject } from '../schema/json.ts';
 
-/** The claims of a verified token. */
 export type Claims = Record<string, unknown>;
 
 /** Reads a claim that is a list, or one text of words as `scope` is. */

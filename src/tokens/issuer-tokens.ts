@@ -23,7 +23,6 @@ export type TokenRules = Pick<
   'issuer' | 'audiences' | 'jwksUrl' | 'algorithms' | 'clockSkewSeconds'
 >;
 
-/** The claims of a token. */
 export type TokenClaims = JWTPayload;
 
 /**

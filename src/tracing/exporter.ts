@@ -25,9 +25,7 @@ const packed = promisify(gzip);
 
 type Sent<T> = {
   settings: CollectorSettings;
-  /** The content type of a body. */
   type: string;
-  /** Returns the body of a request, in the form that the type names. */
   body: (batch: T[]) => string | Uint8Array;
   /** Hears now and then that a batch was given up. */
   complain: (problem: string, lost: { batch: number; dropped: number }) => void;

@@ -27,7 +27,6 @@ export type OpenSpan = {
   }): void;
 };
 
-/** Sends spans to a collector. */
 export type Tracing = {
   begin(name: string, start?: SpanStart): OpenSpan;
   /** Sends spans that were made elsewhere, of traces that are sampled. */
@@ -38,5 +37,4 @@ export type Tracing = {
   close(): Promise<void>;
 };
 
-/** The process whose spans they are. */
 export type TracedProcess = { name: string; log: Log };

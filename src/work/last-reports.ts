@@ -34,17 +34,14 @@ export class LastReports<Entry extends KeptEntry> {
     this.#dropped = dropped;
   }
 
-  /** The deployments that have reported lately. */
   get size(): number {
     return this.#kept.size;
   }
 
-  /** The reports of all. */
   get count(): number {
     return this.#count;
   }
 
-  /** The bytes of all. */
   get bytes(): number {
     return this.#bytes.total;
   }
@@ -82,7 +79,6 @@ export class LastReports<Entry extends KeptEntry> {
     }
   }
 
-  /** Forgets a process. */
   drop(deployment: string, from: string): void {
     const entry = this.#remove(deployment, from);
     if (entry !== undefined) this.#dropped(deployment, entry);

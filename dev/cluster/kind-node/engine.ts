@@ -20,9 +20,7 @@ import { stopNode } from '../native/stop.ts';
 
 const NAME = 'gx-docker';
 
-/** A running engine. */
 export type DockerEngine = {
-  /** A folder that goes with the engine. */
   folder: string;
   /** Runs a program among the engine's containers and returns its output. Throws `CommandFailed`. */
   run(file: string, args: readonly string[], input?: string): Promise<string>;

@@ -20,10 +20,8 @@ export type ExtraPart = NodePart & { extra: Extra };
 /** A cluster's layout, and the tools of its machine. */
 export type NodeSetup = {
   layout: Layout;
-  /** The path of runc. */
   runc: string;
   snapshotter: 'overlayfs' | 'native';
-  /** DNS resolvers that the node can reach. */
   nameservers: readonly string[];
 };
 

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DevError } from '../../errors.ts';
 
-/** The fields of an npm package that the wheel needs. */
 export type NpmManifest = {
   name: string;
   version: string;

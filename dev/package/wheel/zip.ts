@@ -2,7 +2,6 @@ import { crc32, deflateRawSync } from 'node:zlib';
 
 /* Writes archives that are the same for the same entries. */
 
-/** A file of an archive. */
 export type Entry = { name: string; content: Buffer; executable: boolean };
 
 const LOCAL = 0x04_03_4b_50;
@@ -22,7 +21,6 @@ const BEST = 9;
 
 type Packed = { entry: Entry; packed: Buffer; checksum: number };
 
-/** Returns the fields that both headers of a file share. */
 function encodeFields({ entry, packed, checksum }: Packed): Buffer {
   const fields = Buffer.alloc(26);
   fields.writeUInt16LE(VERSION, 0);

@@ -59,7 +59,6 @@ type Facts = Omit<SentMessage, 'find' | 'push' | 'key'> & {
   card: () => AgentCard;
 };
 
-/** A task that a message has started, or that the same message started before. */
 type BegunTask =
   | { started: StartedTask; before?: undefined }
   | { before: FoundTask; started?: undefined };
@@ -224,7 +223,6 @@ export class AssistantTasks implements A2ARequestHandler {
     });
   }
 
-  /** Waits for the end of a task that was begun before, and returns it as it is then. */
   async #waitForEnd(task: FoundTask): Promise<FoundTask> {
     const { run_id, thread_id, status } = task.run;
     if (!isUnfinished(status)) return task;

@@ -22,7 +22,6 @@ type CardRequest = Pick<
   'caller' | 'headers' | 'forwarded'
 >;
 
-/** An assistant, and the input that its graph takes. */
 type Known = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes };
 
 /** Milliseconds for which an assistant is remembered, so that a message costs no look at it. */
@@ -30,7 +29,6 @@ const KNOWN_FOR = 5000;
 /** Assistants that are remembered at most. */
 const MOST_KNOWN = 1000;
 
-/** The cards of the assistants that a caller may read. */
 export class Cards {
   readonly #deps: Deps;
   readonly #door: Door;

@@ -117,7 +117,6 @@ export class A2aEndpoint {
 
 type Versioned = { a2a: A2aPackage; tasks: AssistantTasks; version: '1.0' | '0.3' };
 
-/** Has a request that can be read answered in the words of its version. */
 function runHandler(
   body: unknown,
   { a2a, tasks, version }: Versioned,

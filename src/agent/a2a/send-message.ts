@@ -36,10 +36,8 @@ export type SentMessage = {
   key: RequestKey;
 };
 
-/** The stream modes that report the progress of a run. */
 const PROGRESS = ['updates', 'custom'] as const;
 
-/** A task with a run that a message has started. */
 export type StartedTask = CreatedRun & { id: string; first: string };
 
 /**
@@ -59,7 +57,6 @@ export const buildMessageKey = (
     parts.map(readContent),
   ]);
 
-/** Returns the content of a part, with its file as text. */
 const readContent = ({ content, mediaType, filename }: Message['parts'][number]): unknown =>
   content?.$case === 'raw'
     ? [content.value.toString('base64'), mediaType, filename]

@@ -43,7 +43,6 @@ export const toTaskState = ({
 }: Pick<TaskFacts['run'], 'status' | 'waits'>): StateOfTask =>
   waits ? 'INPUT_REQUIRED' : OF_STATUS[status];
 
-/** A part of a message or of a result, as the protocol writes it. */
 type Part = { metadata?: Json } & ({ text: string } | { data: unknown } | FilePart);
 type FilePart = { mediaType?: string; filename?: string } & ({ raw: string } | { url: string });
 

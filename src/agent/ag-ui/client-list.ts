@@ -45,12 +45,10 @@ export class ClientList {
     return this.#calls.get(callId) === 'answered';
   }
 
-  /** Returns the messages as the client has them. */
   read(): ClientMessage[] {
     return [...this.#shown.values()];
   }
 
-  /** Returns the id under which the client knows the answer to a call. */
   getAnswerId(callId: string): string {
     return this.#ownAnswers.get(callId) ?? buildToolMessageId(callId);
   }

@@ -58,7 +58,6 @@ export class AgUiFold {
     return [{ type: 'RUN_STARTED', threadId, runId, protocolVersion: AG_UI_VERSION }];
   }
 
-  /** Folds one event, by its name and its data as JSON. */
   take(event: string, json: string): AgUiEvent[] {
     const { method, name, namespace } = parseEventName(event);
     const { data } = JSON.parse(json) as { data: Json };
@@ -169,7 +168,6 @@ export class AgUiFold {
     );
   }
 
-  /** Tells a call in one piece. */
   #addCall({ id, name, args }: ReadCall, parent: string | undefined): AgUiEvent[] {
     const delta = JSON.stringify(args);
     this.#list.startCall(parent, { id, name });

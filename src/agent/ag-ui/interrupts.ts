@@ -4,7 +4,6 @@ import { findOpenCalls } from './messages.ts';
 
 /* Questions that a thread waits at, as interrupts of AG-UI, and the answers to them as a command of LangGraph. */
 
-/** A question as a thread's row has it. */
 type Question = { id: string; value: unknown };
 
 /** Stands in the id of an interrupt for a graph that stopped before or behind a node, without a question. */

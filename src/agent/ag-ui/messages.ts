@@ -167,7 +167,6 @@ function buildParts(content: unknown): string | Json[] {
   });
 }
 
-/** A message as clients get it. */
 export type ClientMessage = { id: string; role: string } & Json;
 
 /**

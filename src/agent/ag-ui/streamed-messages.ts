@@ -73,7 +73,6 @@ export class StreamedMessages {
     }
   }
 
-  /** Closes all messages, or those of one agent within the agent. */
   closeAll(owner?: string): AgUiEvent[] {
     const some = [...this.#open].filter(
       ([, message]) => owner === undefined || message.owner === owner,

@@ -16,7 +16,6 @@ export type CallerRequest = {
 /** Who decides which callers are let in: nobody, the key of the deployment, or the handlers of `auth.path`. */
 export type Guarding = 'open' | 'key' | 'handlers';
 
-/** A request as the user's `authenticate` sees it. */
 type Seen = { method: string; url: string; headers: [string, string][] };
 
 export type AuthenticateDeps = {

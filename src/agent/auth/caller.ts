@@ -12,7 +12,6 @@ export type Authorize = (question: {
   user: AuthUser;
 }) => Promise<HandlerAnswer>;
 
-/** The authorization of one caller: who it is, and the handlers that are asked. */
 export type Guard = { user: AuthUser; handles: ReadonlySet<string>; authorize: Authorize };
 
 /**

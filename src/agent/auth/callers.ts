@@ -30,7 +30,6 @@ export class Callers {
     return !this.#streams.isEmpty;
   }
 
-  /** How many streams and waits are open. */
   get open(): number {
     return this.#open;
   }

@@ -95,7 +95,6 @@ const toKeyUser = ({ subject, name, role, tenant_id }: AuthCheck): AuthUser => (
   tenant_id,
 });
 
-/** Returns the subject of a token as a user, with the claims that say more of it. */
 function toTokenUser({ sub = '', ...claims }: TokenClaims): AuthUser {
   if (sub === '') throw buildUnauthorized('The bearer token has no subject.');
   const { name, scope } = claims;

@@ -31,7 +31,6 @@ export function mergeSecurity(document: Json, { openapi }: Partial<AuthSettings>
   return { ...document, paths: all };
 }
 
-/** Returns the operations with the requirement, but for those that are open to all. */
 const addRequirement = (operations: Operations, security: unknown[]): Operations =>
   Object.fromEntries(
     Object.entries(operations).map(([method, operation]) => [

@@ -21,9 +21,7 @@ export type PassRules = {
 
 type Identifies = (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
 type Beside = {
-  /** Identifies all others. */
   others: Identifies;
-  /** Returns the caller that the user of a pass is. */
   as: (user: AuthUser, request: CallerRequest) => AgentCaller;
 };
 

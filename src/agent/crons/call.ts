@@ -26,7 +26,6 @@ export function toClientCron<C extends Partial<Cron> & Pick<Cron, 'cron_id' | 'a
   };
 }
 
-/** The fields that a run takes from its cron. */
 export type RunsCron = Pick<
   Cron,
   'assistant_id' | 'thread_id' | 'metadata' | 'on_run_completed'

@@ -67,7 +67,6 @@ export async function runDueCrons(
 
 type Deciding = { cron: DueCron; tick: Promise<Tick> };
 
-/** Returns the ticks that are decided soon, and the others. */
 async function waitForTicks(deciding: Deciding[]): Promise<[soon: Tick[], late: Deciding[]]> {
   const timeout = new AbortController();
   const late = wait(TOGETHER, undefined, { signal: timeout.signal }).catch(() => undefined);

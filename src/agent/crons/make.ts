@@ -88,14 +88,12 @@ async function createCron(
   return toClientCron(stored);
 }
 
-/** Refuses a cron whose runs would be refused each time. */
 function checkRun(deps: CronDeps, cron: RunsCron, from: Parameters<typeof checkCall>[2]): void {
   const run = buildCronRun(cron);
   checkFields(run, cron.thread_id ?? undefined);
   checkCall(deps, run, from);
 }
 
-/** Returns the fields of a new cron that handlers see, beside its ids. */
 const pickHandlerFields = (
   body: CronCreate,
 ): Pick<CronCreate, 'schedule'> & {

@@ -20,7 +20,6 @@ export type BatchedStatements = {
   insertThread(thread: NewThread): Promise<Thread | undefined>;
   /** Returns the values that a run takes from its assistant and thread; undefined when the assistant does not exist. */
   runContext(asked: RunContextKey): Promise<(RunContext & { thread_runs: number }) | undefined>;
-  /** Returns the questions of the thread; undefined when the thread does not exist. */
   threadQuestions(threadId: string): Promise<ThreadQuestions | undefined>;
   /** Returns where the thread's events begin and end; undefined when the thread does not exist. */
   keptEvents(asked: KeptEventsKey): Promise<KeptEvents | undefined>;

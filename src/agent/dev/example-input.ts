@@ -5,7 +5,6 @@ type Schema = { properties?: Record<string, Schema>; required?: string[] } & Rec
   unknown
 >;
 
-/** The input of a graph that talks. */
 const TALK = { messages: [{ role: 'human', content: 'hello' }] };
 const MOST_FIELDS = 3;
 

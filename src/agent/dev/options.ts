@@ -37,7 +37,6 @@ export type DevOptions = {
 };
 
 type PythonOptions = {
-  /** The interpreter that was asked for. */
   interpreter: string | undefined;
   debugPort: number | undefined;
   allowBlocking: boolean;

@@ -257,7 +257,6 @@ export function readDotEnvFile(config: string): Record<string, string> {
 /** Milliseconds for which code may hold the event loop before the log tells of it. */
 const BLOCKING = 100;
 
-/** Returns the settings of graphs in Python, as the options of `dev` change them. */
 function buildPythonSettings(
   settings: PythonSettings,
   { interpreter, debugPort, allowBlocking }: DevOptions['python'],

@@ -10,7 +10,6 @@ import type { FrontDoor } from './front-door.ts';
 /** `signal` ends a start that is under way; a running server is ended by `stop`. */
 type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
-/** The findings of the server that is being started about its graphs. */
 type Found = { failures: GraphFailures; graphs: string[] };
 
 /**
@@ -57,7 +56,6 @@ export class Serving {
     await old?.stop();
   }
 
-  /** Returns the faults of the graphs as their files are now. */
   getFaults(): GraphFault[] {
     return this.#faults;
   }

@@ -7,11 +7,9 @@ type Facts = {
   /** The key that callers from other machines send. */
   key: string | undefined;
   graphs: GraphSource[];
-  /** Why some of them are not served. */
   faults: GraphFault[];
   /** Which interpreter runs graphs in Python, and why. */
   python: string | undefined;
-  /** The input of the first one that is served. */
   input: object;
   seconds: number;
   data: string;
@@ -38,7 +36,6 @@ const formatPythonClient = (
 ): string => `  from langgraph_sdk import get_client
   client = get_client(url="${url}"${key === undefined ? '' : `, api_key="${key}"`})`;
 
-/** Returns how the key is printed and sent, where there is one. */
 const formatKey = (key: string | undefined): Record<'sentence' | 'header' | 'hash', string> =>
   key === undefined
     ? { sentence: '', header: '', hash: '' }

@@ -51,7 +51,6 @@ export type SealedKind =
   | 'key';
 
 export type Codec = {
-  /** True where new values are encrypted. */
   readonly encrypts: boolean;
   /** True where a value that is not encrypted is refused. */
   readonly strict?: boolean;
@@ -61,7 +60,6 @@ export type Codec = {
   seal(place: Place, json: string): Promise<string>;
   /** Returns the value that a stored value, as it was parsed, stands for. */
   open(place: Place, stored: unknown): Promise<unknown>;
-  /** Returns the JSON text that stored text stands for. */
   openText(place: Place, stored: string): Promise<string>;
   sealBytes(place: Place, bytes: Uint8Array): Promise<Uint8Array>;
   openBytes(place: Place, stored: Uint8Array): Promise<Uint8Array>;
@@ -86,7 +84,6 @@ export type Replacements = {
 
 export const RESERVED = `${SEALED}: The server itself uses this name.`;
 
-/** Stores every value as it is. */
 export const PLAIN: Codec = {
   encrypts: false,
   names: new Set(),
@@ -105,7 +102,6 @@ export const CUSTOM = 'custom';
 /** The form of bytes that a module sealed; a key writes 1 or 2. */
 export const CUSTOM_FORM = 3;
 
-/** The beginning of sealed text. */
 export const SEALED_TEXT = `{"${SEALED}":"`;
 
 /** The beginning of sealed bytes, so that they are distinguished from bytes of the time before encryption. */

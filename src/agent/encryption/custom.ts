@@ -37,7 +37,6 @@ const CUSTOM_BYTES = Buffer.concat([MAGIC, Buffer.of(CUSTOM_FORM)]);
 const formatPlaceName = ({ kind, field }: Place): string =>
   field === undefined ? FIELDS[kind] : `${kind.slice(0, kind.indexOf('.'))}.${field}`;
 
-/** The field of a value, as handlers get it. */
 const FIELDS: Record<Place['kind'], string> = {
   'run.kwargs': 'run.kwargs',
   'run.error': 'run.error',
@@ -64,7 +63,6 @@ type Sealed = { of?: string; key?: unknown; context?: EncryptionContext };
 const CONTEXT = 3;
 const LENGTH = 4;
 
-/** Returns the beginning of bytes that are sealed under a context. */
 function encodeContextHead(context: EncryptionContext | undefined): Buffer {
   if (context === undefined) return Buffer.alloc(0);
   const text = Buffer.from(JSON.stringify(context));
@@ -73,7 +71,6 @@ function encodeContextHead(context: EncryptionContext | undefined): Buffer {
   return Buffer.concat([Buffer.of(CONTEXT), length, text]);
 }
 
-/** Returns the context of sealed bytes, and those of the module. */
 function split(bytes: Buffer): { bytes: Buffer; context: EncryptionContext | undefined } {
   if (bytes[0] !== CONTEXT) return { bytes, context: undefined };
   const end = 1 + LENGTH + bytes.readUInt32BE(1);

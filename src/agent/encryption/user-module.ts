@@ -147,7 +147,6 @@ class Calls {
     this.#limit = limit;
   }
 
-  /** Says whether a value of the field goes to `blob`. */
   needsBlob(of: string, value: unknown): boolean {
     const { blob } = this.#handlers.encrypt;
     return (
@@ -156,7 +155,6 @@ class Calls {
     );
   }
 
-  /** Says whether objects of the field can be encrypted by key. */
   canEncryptByKey(of: string): boolean {
     return this.#findJsonHandler('encrypt', of) !== undefined;
   }
@@ -196,7 +194,6 @@ class Calls {
     return json.get(readModel(of)) ?? json.get(DEFAULT);
   }
 
-  /** Asks the handler for contexts. */
   async deriveContext({ user, metadata }: Parameters<DeriveContext>[0]): Promise<DerivedContext> {
     const context = { model: undefined, field: undefined, metadata: structuredClone(metadata) };
     const made = await this.#runInTime('context', 'a request', () =>

@@ -104,7 +104,6 @@ function runCommand(deps: CommandDeps, { method, params }: Command, target: Targ
   }
 }
 
-/** Carries out a command that reveals the thread, if the caller may see it. */
 async function runIfVisible(
   deps: CommandDeps,
   { threadId, request }: Target,

@@ -20,7 +20,6 @@ export type AskedHere<Purpose> = {
 
 export type AnswerHere = { head: Omit<AnswerHead, 'hasBody'>; body: BodySource | undefined };
 
-/** A request for the other side. */
 export type Asking<Purpose> = {
   head: Omit<RequestHead, 'hasBody'>;
   purpose: Purpose;
@@ -42,7 +41,6 @@ type Options<Asks, Hears> = {
   send(message: ExchangeMessage<Asks>): void;
   /** Answers a request of the other side; a thrown error is the refusal. */
   answer(asked: AskedHere<Hears>): Promise<AnswerHere>;
-  /** Returns the refusal that the other side gets for a thrown value. */
   refusal(thrown: unknown): Refusal;
   nextId(): number;
   /** Whether the beginning of an answer may come before it is read. */
@@ -59,7 +57,6 @@ export class Exchanges<Asks, Hears> {
     this.#options = options;
   }
 
-  /** Exchanges that are under way. */
   get count(): number {
     return this.#own.size + this.#theirs.size;
   }
@@ -86,7 +83,6 @@ export class Exchanges<Asks, Hears> {
     return Object.assign(promise, { exchange });
   }
 
-  /** Fails one own exchange. */
   fail(exchange: number, error: Error): void {
     const own = this.#own.get(exchange);
     if (own === undefined) return;

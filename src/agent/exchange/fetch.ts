@@ -4,7 +4,6 @@ import { toBodySource, toReadableStream } from './bodies.ts';
 import { Exchanges, type Replied } from './exchanges.ts';
 import { toExchangeRefusal } from './refusal.ts';
 
-/** A body as the Fetch standard takes it. */
 export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
 
 export type Seen = Pick<Request, 'method' | 'url' | 'headers'>;

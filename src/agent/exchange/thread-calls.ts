@@ -19,7 +19,6 @@ export class ThreadCalls {
     this.#log = log;
   }
 
-  /** From now on, requests are answered so. */
   serve(answer: AnswerCall): void {
     this.#answer = answer;
   }

@@ -41,9 +41,7 @@ export type AppSocketSettings = {
   permits: (origin: string, request: FromPage) => boolean;
   /** Bytes of the longest message, in both directions. */
   messageBytes: number;
-  /** Returns the seconds after which a caller's credentials are checked again. */
   checksAgainEvery: (caller: AgentCaller) => number;
-  /** Hears that a client uses the deployment. */
   used: () => void;
   log: Log;
 };
@@ -155,7 +153,6 @@ export class AppSockets implements OtherSockets {
   }
 }
 
-/** Returns the subprotocols that a client offers. */
 const readSubprotocols = (headers: IncomingHttpHeaders): string[] =>
   (headers['sec-websocket-protocol'] ?? '')
     .split(',')
@@ -163,7 +160,6 @@ const readSubprotocols = (headers: IncomingHttpHeaders): string[] =>
 
 const PROTOCOL = 'sec-websocket-protocol';
 
-/** Returns the subprotocol that the application has chosen, and its headers. */
 function readAcceptance(pairs: [string, string][]): Pick<AcceptedSocket, 'protocol' | 'headers'> {
   const own = pairs.filter(([name]) => !name.toLowerCase().startsWith('sec-websocket-'));
   return { protocol: pairs.find(([name]) => name.toLowerCase() === PROTOCOL)?.[1], headers: own };
@@ -182,13 +178,10 @@ async function readRefusal({ head, body }: Replied): Promise<RefusedSocket> {
 type Connection = Pick<AppSocketSettings, 'messageBytes' | 'log'> & {
   answer: Replied;
   messages: ClientMessages;
-  /** Hears once that the connection is over. */
   leave: () => void;
-  /** Ends the exchange with the application. */
   end: () => void;
 };
 
-/** One connection that the application has accepted. */
 class AppConnection {
   readonly #connection: Connection;
   /** The application has ended it. */

@@ -10,7 +10,6 @@ import { openToAll } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { AnswerHere, AskedHere } from '../exchange/exchanges.ts';
 
-/** A request that a thread of this process makes. */
 type AskedInside = Pick<AskedHere<unknown>, 'head' | 'body' | 'signal'>;
 
 /** Asks the built-in routes; without `inside`, as the user's own code, which may do everything. */

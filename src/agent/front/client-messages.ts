@@ -30,7 +30,6 @@ export class ClientMessages implements BodySource {
     this.#wake();
   }
 
-  /** Says that no message follows. */
   end(): void {
     this.#over = true;
     this.#wake();

@@ -38,13 +38,11 @@ type Settings = {
   routes: readonly AgentRoute[];
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   callers: Callers;
-  /** Returns the seconds after which a caller's credentials are checked again. */
   checksAgainEvery: (caller: AgentCaller) => number;
   bodyBytes: number;
   log: Log;
 };
 
-/** A request that the application has. */
 type Open = {
   client: Client;
   caller: AgentCaller | undefined;
@@ -120,7 +118,6 @@ export class CustomRoutes implements OwnRoutes {
     return caller ?? callerOf(passed);
   }
 
-  /** Returns the headers of an upgrade, as the middleware has let them through. */
   async #passUpgrade({
     headers,
     origin,
@@ -157,7 +154,6 @@ export class CustomRoutes implements OwnRoutes {
     return passed;
   }
 
-  /** Asks the application, and returns how it begins to answer. */
   async #fetchHead(asked: Omit<Asking<unknown>, 'purpose'>, open: Open): Promise<Replied['head']> {
     const { code, callers } = this.#settings;
     const { client, caller } = open;
@@ -336,7 +332,6 @@ export class CustomRoutes implements OwnRoutes {
 const readHost = ({ headers: { host = '' } }: { headers: IncomingHttpHeaders }): string =>
   URL.canParse(`http://${host}`) ? host : 'localhost';
 
-/** Returns the body of a request, as long as it is not too large. */
 function buildLimitedBody(
   { req, method, headers }: Context,
   limit: number,
@@ -368,7 +363,6 @@ function buildLimitedBody(
   };
 }
 
-/** Sends the application's answer, as it comes. */
 function send(ctx: Context, { head: { status, headers }, body }: Replied, log: Log): void {
   const { res } = ctx;
   ctx.respond = false;
@@ -395,7 +389,6 @@ function wrapBytes(bytes: Uint8Array): BodySource {
   return { read: () => Promise.resolve(left.shift()), cancel: () => undefined };
 }
 
-/** Returns the headers as Node's server gives them. */
 function toNodeHeaders(pairs: HeaderPairs): IncomingHttpHeaders {
   const headers: Record<string, string> = {};
   for (const [name, value] of pairs)

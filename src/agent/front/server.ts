@@ -149,7 +149,6 @@ export function createAgentSockets(
   });
 }
 
-/** Returns the WebSockets of `http.app`, if there is one. */
 function createAppSockets(
   { callers, reports, log }: AgentDeps,
   given: SocketSettings,
@@ -277,7 +276,6 @@ export const createMetricsApp = (
     body: { bytes: 0, selectionBytes: 0, values: 0, listItems: 0 },
   });
 
-/** Has an application go on with the traces of its callers, where there is a collector. */
 function addRequestTracing(
   { tracing }: Pick<AgentDeps, 'tracing'>,
   app: ReturnType<typeof createApp>,
@@ -393,7 +391,6 @@ function readContext(headers: IncomingHttpHeaders): EncryptionContext | undefine
   );
 }
 
-/** Returns the context; undefined for an empty one. */
 function checkContext(
   context: unknown,
   refused: (sentence: string) => Problem,

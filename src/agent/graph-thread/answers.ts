@@ -58,11 +58,9 @@ export async function answerCall<K extends Operation>(
 
 type DescribeDeps = {
   graphOf: (graphId: string) => MakeGraph;
-  /** Returns the file that a graph comes from. */
   fileOf: (graphId: string) => string;
 };
 
-/** Returns the graph's own JSON Schemas of its input, output and state. */
 async function describeSchemas(
   { graph_id }: Args<'schemas'>,
   deps: DescribeDeps,
@@ -88,7 +86,6 @@ async function drawGraph(
   return (await graph.getGraphAsync({ xray })).toJSON();
 }
 
-/** Returns the schemas of the subgraphs, by namespace. */
 async function describeSubgraphs(
   { graph_id, namespace, recurse }: Args<'subgraphs'>,
   deps: DescribeDeps,
@@ -158,7 +155,6 @@ async function requireGraph(graph: Graph, config: { configurable: Json }): Promi
   return found;
 }
 
-/** Returns the configuration that a function makes the thread's graph from. */
 const mergeCallConfig = (
   { made_with }: { made_with?: Json | undefined },
   { configurable }: { configurable: Json },

@@ -87,7 +87,6 @@ export class EventsOfRun {
       : [...events, ...this.end()];
   }
 
-  /** Returns the events that are still to be sent when the graph has ended. */
   end(): Emitted[] {
     return this.#ends.splice(0);
   }

@@ -38,11 +38,9 @@ export type InvokeDeps = {
   store: GraphStore;
   /** Emits an event, whose data is JSON text. */
   emit: (event: string, json: string) => void;
-  /** Returns whether anybody reads the run's events. */
   heard: () => boolean;
   /** Settles when clients that come back can read all emitted events. */
   written: Barrier;
-  /** Callback handlers that hear the graph's steps. */
   handlers: object[];
   stop: StopOfRun;
 };
@@ -54,7 +52,6 @@ type Config = Record<string, unknown> & {
 
 const { version, langgraphVersion } = readVersions();
 
-/** The metadata of every run about the server that executes it. */
 const SERVER = {
   langgraph_version: langgraphVersion,
   langgraph_api_version: version,
@@ -63,7 +60,6 @@ const SERVER = {
   langgraph_api_url: null,
 };
 
-/** The state of a run that is under way. */
 type Progress = { events: EventsOfRun; protocol: ProtocolStream; graph?: Graph; config?: Config };
 
 function begin(spec: RunSpec, { emit, heard, saver }: InvokeDeps): Progress {

@@ -78,7 +78,6 @@ const buildGraphFinder =
     graphs.get(graphId)?.make ??
     (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
 
-/** Lets graphs ask their server, also while they load. */
 function serveFetch(headersNow: TracePassing['headersNow']): void {
   const hear = bindFetchBy((message) => sendToServer({ kind: 'exchange', message }), headersNow);
   port.on('message', (message: ToThread) => {

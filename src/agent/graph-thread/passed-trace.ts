@@ -21,7 +21,6 @@ export type TracePassing = {
     run: { headers: TraceHeaders | undefined; spanOf: TracedRun['spanOf'] },
     work: () => Promise<T>,
   ) => Promise<T>;
-  /** Returns the headers of a request that is made now. */
   headersNow: () => Partial<TraceHeaders>;
 };
 

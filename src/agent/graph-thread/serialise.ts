@@ -62,7 +62,6 @@ function addContent(data: Record<string, unknown>, content: unknown): Record<str
 const WRITTEN = new Map<string, string>();
 const REMEMBERED = 200;
 
-/** Returns a field's name as LangChain writes it. */
 function toWrittenName(name: string): string {
   const known = WRITTEN.get(name);
   if (known !== undefined) return known;
@@ -123,7 +122,6 @@ const isScalar = (value: object): boolean =>
 
 type Form = (message: Message) => Record<string, unknown>;
 
-/** Returns the form of a value that `JSON.stringify` is to see. */
 function toShown(value: unknown, form: Form): unknown {
   if (!isComposite(value)) return typeof value === 'bigint' ? value.toString() : value;
   if (Array.isArray(value)) return value.map((part) => toShown(part, form));

@@ -98,7 +98,6 @@ class GraphSpans {
     }
   }
 
-  /** Returns the span that a call under way is, or happens in. */
   findSpanId(runId: string): string | undefined {
     return this.#calls.get(runId)?.spanId;
   }

@@ -14,7 +14,6 @@ export class StopOfRun {
   #goesOn = false;
   #isLost = false;
 
-  /** The run is to stop as soon as it can. */
   get signal(): AbortSignal {
     return this.#aborting.signal;
   }
@@ -34,7 +33,6 @@ export class StopOfRun {
     this.#aborting.abort(new Error('the run was stopped'));
   }
 
-  /** Has the run stop between two steps. */
   drain(): void {
     this.#isToDrain = true;
   }

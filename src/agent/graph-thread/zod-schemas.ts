@@ -31,7 +31,6 @@ export type GraphBuilder = {
   _outputDefinition?: Channels;
 };
 
-/** The channels of a state by name. */
 type Channels = Record<string, { operator?: { name?: unknown } } | undefined>;
 
 const WRITTEN: View = { withReducerSchema: true, asPartial: true };

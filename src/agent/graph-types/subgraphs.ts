@@ -8,7 +8,6 @@ import type { TypedProject } from './type-schema.ts';
  */
 
 type Subgraph = { namespace: string; type: ts.Type };
-/** The graph that is read, and the nodes that have been read of it. */
 type At = { namespace: string[]; seen: Set<ts.Node> };
 
 /** The most levels of graphs within graphs. A graph that has itself as a node ends here. */

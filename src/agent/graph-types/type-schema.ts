@@ -265,7 +265,6 @@ const isMessage = (type: ts.Type): boolean => has(type, '_getType', 'content', '
 /** Knows what a node writes to bypass a reducer, which no client sends. */
 const isOverwrite = (type: ts.Type): boolean => has(type, '__overwrite__');
 
-/** Returns the schema of a choice of values. */
 function buildValueSchemas(literals: (string | number | boolean)[]): JsonSchema[] {
   const isBoolean = literals.includes(true) && literals.includes(false);
   const rest = isBoolean ? literals.filter((value) => typeof value !== 'boolean') : literals;

@@ -14,6 +14,5 @@ export type GraphFaults = {
    * server must not start without them.
    */
   found(failures: GraphFailures, graphs: string[]): void;
-  /** Returns the faults of graphs that are not served as their files say. */
   reported(): GraphFault[];
 };

@@ -15,7 +15,6 @@ export type GraphHost = { [K in keyof LanguageHost]: LanguageHost[K] };
 
 export type PythonGraphs = {
   graphs: string[];
-  /** Their host, or why there can be none. */
   host: LanguageHost | { fault: string };
   /** Returns why the interpreter can run no graph; undefined where the fault is another one. */
   faultOf(): Promise<string | undefined>;

@@ -161,7 +161,6 @@ function findOutsidePython({
   return program === undefined ? undefined : { program, because: 'the first python3 on the PATH' };
 }
 
-/** Returns the folder and all above it. */
 function listFoldersUp(folder: string): string[] {
   const above = path.dirname(folder);
   return above === folder ? [folder] : [folder, ...listFoldersUp(above)];

@@ -50,6 +50,5 @@ function findLanggraph(file: string): Found | undefined {
   return version === undefined ? undefined : { version, folder };
 }
 
-/** Returns the command that brings the newest versions. */
 const updateCommand = (file: string): string =>
   addCommand(file, `${PACKAGE}@latest @langchain/core@latest`);

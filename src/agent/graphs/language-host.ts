@@ -128,12 +128,10 @@ export class LanguageHost {
     this.#findThread(runId)?.abort(runId, goesOn);
   }
 
-  /** Has the run stop between two of its steps. */
   drain(runId: string): void {
     this.#findThread(runId)?.drain(runId);
   }
 
-  /** Asks for the events of a run that nobody has read so far. */
   startEvents(runId: string): void {
     this.#findThread(runId)?.handleMessage(runId);
   }
@@ -177,7 +175,6 @@ export class LanguageHost {
     void thread.kill();
   }
 
-  /** From now on, the server answers the calls that graphs make without the network. */
   serve(answer: AnswerCall): void {
     this.#calls.serve(answer);
   }

@@ -21,10 +21,8 @@ import type { Pinning } from '../kernel/pinning.ts';
 import type { GraphHost } from './host.ts';
 import { loadThreadCall } from './thread-call.ts';
 
-/** The calls about a thread that its own revision answers. */
 type OfThread = 'state' | 'history' | 'update';
 
-/** A thread, and the living revision that it is pinned to. */
 export type PinnedThread = { thread_id: string; graph_id: string; revision: string | null };
 
 type Deps = {
@@ -42,7 +40,6 @@ const LOOK = 250;
 /** Looks after which a process counts as dead: its session may be replaced meanwhile. */
 const DEAD = 8;
 
-/** The answer, and the revision that gave it. */
 export type AnswerOfRevision<T> = { json: JsonText<T>; by: string | undefined };
 
 /**
@@ -179,7 +176,6 @@ export class PinnedCalls {
     return undefined;
   }
 
-  /** Resolves when the answer may be there. */
   async #look(call_id: string): Promise<void> {
     const done = new AbortController();
     this.#waiting.set(call_id, () => done.abort());

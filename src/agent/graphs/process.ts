@@ -9,7 +9,6 @@ import type { OpenRunner } from './worker.ts';
  */
 const ENDS_WITHIN = 500;
 
-/** Ends a process, unless it has ended. */
 function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

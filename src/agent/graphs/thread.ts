@@ -42,7 +42,6 @@ type ThreadOptions = {
   log: Log;
   line?: ((line: string) => void) | undefined;
 };
-/** The graphs that a thread has loaded, and those that it could not load. */
 type Loaded = { nodes: GraphNodes; failures: GraphFailures; noEvents: string | undefined };
 /** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
 const SILENT_AFTER = 1500;

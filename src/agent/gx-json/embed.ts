@@ -79,7 +79,6 @@ function pickValues(value: unknown, [part, ...rest]: string[]): unknown[] {
     : pickValues((value as Record<string, unknown>)[part], rest);
 }
 
-/** An object of LangChain's `Embeddings`. */
 type Embeddings = { embedDocuments(texts: string[]): Promise<number[][]> };
 
 /**
@@ -133,7 +132,6 @@ async function loadEmbedModel(
   }
 }
 
-/** Returns the file of a package as the project finds it. */
 function resolvePackage(name: string, folder: string): string | undefined {
   try {
     return createRequire(path.join(folder, 'package.json')).resolve(name);

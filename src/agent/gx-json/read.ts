@@ -37,11 +37,9 @@ export type GraphsFile = {
   auth: ModuleExport | undefined;
   /** The language of `auth.path`, `http.app` and `encryption.path`. */
   codeLanguage: Language;
-  /** The module that encrypts the contents of the database. */
   encryption: ModuleExport | undefined;
   /** Keys and variables without an effect here. */
   passedOver: PassedOver[];
-  /** The application with routes of the user's own. */
   app: ModuleExport | undefined;
 };
 
@@ -122,7 +120,6 @@ function refuseAnyClass({ checkpointer }: GxJson, graphs: GraphSource[], file: s
     );
 }
 
-/** Returns the settings with the sections that they lack. */
 function mergeSections(own: unknown, sections: FileSection[]): unknown {
   const lent: Record<string, unknown> = {};
   for (const { key, value } of sections)

@@ -48,7 +48,6 @@ export class SemanticSearch {
     return { vector, by: this.#by };
   }
 
-  /** Makes the database compare vectors as well as it can. */
   async prepare(): Promise<Nearness> {
     this.#by = await prepareVectors(this.#deps.db, this.#deps.index.dims);
     return this.#by;

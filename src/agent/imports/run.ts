@@ -139,7 +139,6 @@ async function importOrPreview(
 const formatSummary = ({ imported, there, refused, checkpoints }: Counts): string =>
   `${imported} imported with ${checkpoints} checkpoints, ${there} already there, ${refused} left out.`;
 
-/** Reports how far the import came. */
 function throwStopped(
   thrown: unknown,
   id: string,
@@ -152,7 +151,6 @@ function throwStopped(
   throw new StartError(sentence, { cause: thrown, exitCode: EXIT.database });
 }
 
-/** Reads from the source, and writes into the target. */
 type Sides<S = Database, T = Database> = { source: S; target: T };
 
 type Imported = { is: 'imported' | 'there'; checkpoints: number } | { is: 'refused'; why: string };

@@ -3,16 +3,13 @@ import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { readUserCodeEnv } from '../../config/env.ts';
 import { toError } from '../../errors.ts';
 
-/** The messages and events of a thread that its opener gets. */
 export type ThreadListener<Message> = {
   message(message: Message): void;
-  /** Says why the thread is about to end. */
   crashed(error: Error): void;
   /** Says that the thread has ended; nothing more is heard of it. */
   ended(): void;
 };
 
-/** The opener's end of a thread. */
 export type OpenedThread<Message> = {
   send(message: Message): void;
   /** Ends the thread without a word; settles once it has ended. */

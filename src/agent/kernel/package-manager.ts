@@ -13,7 +13,6 @@ const MANAGERS: readonly (readonly [lockFile: string, manager: string])[] = [
 
 const FIELDS = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'];
 
-/** Returns the folder of a file, and those above. */
 function* listFoldersAbove(file: string): Generator<string> {
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
     yield folder;
@@ -21,7 +20,6 @@ function* listFoldersAbove(file: string): Generator<string> {
   }
 }
 
-/** Returns the package manager of the project of a file, by the nearest lock file. */
 function findManager(file: string): string {
   for (const folder of listFoldersAbove(file)) {
     const found = MANAGERS.find(([lockFile]) => existsSync(path.join(folder, lockFile)));

@@ -8,7 +8,6 @@ import type { Log } from '../../log.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 import { FrameReader, toFrame, decodeMessageFrame } from '../../schema/wire/wall/frames.ts';
 
-/** The messages of a wall: those to the runner, and those from it. */
 type Messages = { to: TSchema; from: TSchema };
 
 type Hearing<From> = { messages: Messages; hear: (message: From) => void; log: Log };

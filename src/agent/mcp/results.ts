@@ -5,7 +5,6 @@ import type { AskedQuestion } from '../runs/asked.ts';
 import { readContentFile, readLastContent, type ContentFile } from '../runs/content-files.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
-/** How a run ended, as MCP tells it apart. */
 export type Ended =
   | { kind: 'failed'; error: RunError }
   | { kind: 'asks'; state: Json; questions: AskedQuestion[] }

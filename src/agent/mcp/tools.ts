@@ -20,7 +20,6 @@ const FOUND_FOR = 5000;
 /** Names that are remembered at most. */
 const MOST_FOUND = 1000;
 
-/** The assistants that a caller may read, as tools. */
 export class Tools {
   readonly #deps: Deps;
   readonly #inputs: GraphInputs;
@@ -45,7 +44,6 @@ export class Tools {
     return { tools, ...(rows.length > PAGE && { nextCursor: encodeCursor(shown.at(-1)!) }) };
   }
 
-  /** Returns the assistant that a tool stands for; undefined if the caller has no such tool. */
   async find(caller: AgentCaller, name: string): Promise<AssistantTool | undefined> {
     const visible = await this.#permitSearch(caller);
     const key = JSON.stringify([name, visible.metadata, visible.seen]);

@@ -45,7 +45,6 @@ export type AgentDeps = {
   readers: Readers;
   host: GraphHost;
   typedSchemas: TypedSchemas;
-  /** The components that pages load. */
   bundles: Bundles;
   executor: Executor;
   endedRuns: EndedRuns;
@@ -56,9 +55,7 @@ export type AgentDeps = {
   graphs: string[];
   /** The revision of this process, and how runs keep to theirs. */
   pinning: Pinning;
-  /** Calls about threads, which the revision of each answers. */
   pinnedCalls: PinnedCalls;
-  /** Returns those that are not served as their files say. */
   graphFaults: () => GraphFault[];
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
   semanticSearch: SemanticSearch | undefined;
@@ -72,7 +69,6 @@ export type AgentDeps = {
   webhooks: Webhooks;
   /** Encrypts again the values that earlier keys have sealed. */
   reencryption: Reencryption;
-  /** Sends webhooks and push notifications. */
   courier: Courier;
   /** Count the events of streams; `store` is there where they go through a key-value store. */
   streamed: {

@@ -291,7 +291,6 @@ function createPoolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   };
 }
 
-/** Counts the requests that each route has answered. */
 async function countRequests(requests: Histogram<string>): Promise<object> {
   const { values } = await requests.get();
   const counts = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);

@@ -138,7 +138,6 @@ type Upkeep = Extract<
   { kind: 'delete_thread' | 'delete_runs' | 'copy_thread' | 'prune' }
 >;
 
-/** Changes checkpoints that are stored. */
 function applyChange(steps: Storage['steps'], question: Upkeep): Promise<void> {
   switch (question.kind) {
     case 'delete_thread':

@@ -40,7 +40,6 @@ const pickRunnerSettings = ({
     development: more.development,
   }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 
-/** Starts the runner, and serves it until it ends. */
 async function start(given: ThreadStart): Promise<void> {
   const child = new RunnerProcess<ToRunner, FromRunner>(given.runner ?? { command: [] });
   // The server ends the process together with this thread, and finds it here.

@@ -82,7 +82,6 @@ export class RunsOfRunner {
     if (!this.#isOver) this.#deps.tell({ kind: 'done', run_id, outcome });
   }
 
-  /** Hears that the runner has ended a run. */
   handleDone(runId: string, outcome: Outcome): void {
     const run = this.#runs.get(runId);
     void run?.tail.then(() => run.done.resolve(outcome));
@@ -133,7 +132,6 @@ export class RunsOfRunner {
   }
 }
 
-/** Returns the outcome of a run whose steps could not be stored. */
 function buildFailedOutcome(error: unknown, isLost: boolean): Outcome {
   if (isLost) return { status: 'interrupted', waiting: false, lost: true };
   if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };

@@ -75,7 +75,6 @@ function handleStorageMessage(message: OfStorage, deps: Deps): void {
   else void answer(message, deps);
 }
 
-/** Returns the hearer of a runner's messages. */
 const buildMessageHandler =
   (deps: Deps, line: (text: string) => void) =>
   (message: FromRunner): void => {
@@ -134,7 +133,6 @@ type Served = {
   given: ThreadStart;
   /** The server's end of this thread. */
   port: MessagePort;
-  /** Hears that the process has ended. */
   ended: () => void;
 };
 

@@ -65,7 +65,6 @@ type Parts = {
   host: GraphHost;
   bundles: Bundles;
   file: GraphsFile;
-  /** Returns a caller for a user who was let in before. */
   callerFor: ClockDeps['callerFor'];
   graphFaults: AgentDeps['graphFaults'];
 } & Logging;
@@ -228,7 +227,6 @@ async function openStreams(
 
 type PartsApart = Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'endedRuns' | 'reports'>;
 
-/** Returns parts that need no others. */
 function createIndependentParts(
   { config, db, keyId, log }: Parts,
   signals: Pick<SignalConnection, 'processId' | 'send'>,
@@ -277,7 +275,6 @@ function createTypedSchemas(
   );
 }
 
-/** Returns who claims runs in this process, and how it wakes those who claim others. */
 const buildClaiming = (
   { revision }: AgentConfig,
   signals: Signals,

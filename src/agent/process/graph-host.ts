@@ -79,7 +79,6 @@ export function createGraphHost(
   return host;
 }
 
-/** Returns the languages that have a graph, or the embedding. */
 function listNeededLanguages({ config, file }: Of): ReadonlySet<Language> {
   if (config.runner !== undefined) return new Set(['javascript']);
   const embedding = file.index === undefined ? [] : [file.index.language];
@@ -124,7 +123,6 @@ function createPythonGraphs(
 const listNamedClasses = (classes: string[][] | boolean | undefined): string[][] | undefined =>
   typeof classes === 'boolean' ? undefined : classes;
 
-/** Returns the settings that hosts of all languages share. */
 function buildHostSettings(
   { config, file, poolSize }: { config: AgentConfig; file: GraphsFile; poolSize: number },
   { partial, asked, log, lines }: HostOptions,

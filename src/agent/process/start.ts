@@ -219,7 +219,6 @@ async function loadEncryption(
   };
 }
 
-/** Logs which keys and variables of the configuration have no effect, and their alternatives. */
 function logIneffective(
   { path, folder, settings, graphs, passedOver }: GraphsFile,
   { python }: Pick<AgentConfig, 'python'>,

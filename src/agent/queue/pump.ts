@@ -14,7 +14,6 @@ export type PumpDeps = {
   jobs: JobSettings;
   worker: string;
   graphs: string[];
-  /** The one that the worker is of. */
   revision: string | undefined;
   log: Log;
   running: () => number;
@@ -109,7 +108,6 @@ export class Pump {
     if (this.works) this.#loop = this.#run();
   }
 
-  /** Says that there may be something to take. */
   wake(): void {
     this.#poked = true;
     this.#pause.end();

@@ -25,7 +25,6 @@ export type Tickets = {
   send(db: Db, run: Waiting & Pinned, options?: { continued?: boolean }): Promise<void>;
   /** Returns true if runs that are pinned to this revision, or to none, get tickets here. */
   has(revision: string | null): boolean;
-  /** True if this process has a queue of its own beside the one that all share. */
   hasOwn: boolean;
   /**
    * Takes at most so many due tickets. `within` sends the statement that claims their runs, with the queue's as a part,

@@ -48,7 +48,6 @@ const MAX_ANSWER_BYTES = 262_144;
 type Options = {
   to: NonNullable<WorkReportSettings>;
   db: Database;
-  /** The name of this process. */
   worker: string;
   /** Runs that it takes at a time. */
   slots: number;
@@ -86,9 +85,7 @@ export class WorkReports {
   #lost = 0;
   #server: ServerFacts | undefined;
   #last: QueueWork | undefined;
-  /** The time of the last plan that was kept. */
   #plannedAt: string | undefined;
-  /** The revisions whose runs are compared. */
   #compared: string[] = [];
   #gate: Reporting['gate'] | undefined;
   /** The gate that this revision is at. */
@@ -110,7 +107,6 @@ export class WorkReports {
     this.#pause.end();
   }
 
-  /** Says that a client was answered. */
   noteAnswered(): void {
     this.#askedAt = performance.now();
   }

@@ -15,7 +15,6 @@ const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
 type Asked = { assistant_id: string; caller: AgentCaller };
 
-/** Answers with the result of `question` about the assistant's graph. */
 async function ask(
   deps: Deps,
   { assistant_id, caller }: Asked,

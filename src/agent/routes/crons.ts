@@ -41,7 +41,6 @@ const toHandlerFields = <A extends Asked>(
   metadata: asked.metadata ?? {},
 });
 
-/** Returns the cron as clients see it, with the selected fields alone. */
 function selectFields(row: FoundCron, select: CronSearch['select']): Partial<Cron> {
   const cron = toClientCron(row);
   return select && select.length > 0

@@ -25,7 +25,6 @@ async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<
   return answerNoContent();
 }
 
-/** Makes the routes for feedback on runs. */
 export const feedbackRoutes = bindRoutes([
   /** Takes feedback. The token is the credential, so anyone who got the link may use it. */
   route.post('/feedback/tokens/{token}', {

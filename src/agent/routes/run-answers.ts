@@ -34,7 +34,6 @@ import { readLastEventId, parseStreamModes } from './stream-query.ts';
  * one of their own.
  */
 
-/** The parts that answering runs needs. */
 export type RunRouteDeps = CreateDeps &
   CancelDeps & {
     readers: Readers;
@@ -69,7 +68,6 @@ const buildRunPath = (
 ): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
 
-/** Returns the key of a request for a run, if it has one. */
 const readKey = (
   route: Answer,
   body: RunCreate,

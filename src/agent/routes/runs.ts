@@ -111,7 +111,6 @@ async function cancel(
   );
 }
 
-/** Makes the routes for runs on a thread. */
 export const threadRunRoutes = bindRoutes([
   route.post('/threads/{thread_id}/runs', {
     ...startingOneRun,

@@ -31,7 +31,6 @@ import {
 const route = buildAgentRoutes<[RunRouteDeps]>('runs');
 const access = 'write' as const;
 
-/** Makes the routes for runs on a thread of their own. */
 export const statelessRunRoutes = bindRoutes([
   route.post('/runs', {
     ...startingOneRun,

@@ -42,7 +42,6 @@ const HistoryQuery = Type.Object({
   select: Type.Optional(StateSelect),
 });
 
-/** Returns the state of a thread that no graph has touched. */
 const buildEmptyState = (thread: ThreadHead): ThreadState => ({
   values: {},
   next: [],
@@ -79,7 +78,6 @@ type At = {
   seen?: Patterns;
 };
 
-/** Returns the state, or the selected fields of it, as the graph thread sent it. */
 async function readState(
   deps: Deps,
   head: ThreadHead,
@@ -96,7 +94,6 @@ async function readState(
   };
 }
 
-/** Answers with a state of the thread. */
 async function answerState(deps: Deps, threadId: string, { seen, ...at }: At): Promise<Reply> {
   const head = await loadHead(deps, threadId, seen);
   const { json: text, by } = await readState(deps, head, at);
@@ -124,7 +121,6 @@ async function readHistory(
   };
 }
 
-/** Answers with earlier states of the thread. */
 async function answerHistory(
   deps: Deps,
   threadId: string,

@@ -24,7 +24,6 @@ const TYPES: Record<string, string> = {
   '.map': 'application/json',
 };
 
-/** Returns the bundle of an entry of gx.json's `ui`. */
 function bundleNamed({ bundles }: Pick<Deps, 'bundles'>, name: string): Bundle {
   if (!Object.hasOwn(bundles, name)) throw new NotFound(`gx.json has no "ui" named "${name}".`);
   return { name, files: bundles[name]! };

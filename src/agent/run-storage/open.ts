@@ -22,7 +22,6 @@ type Parts<E> = {
   name: string;
   elementOf: (stored: unknown) => E;
   embed?: Embed | undefined;
-  /** Asks the server's module. */
   cipher: Cipher;
   log: Log;
 };

@@ -63,7 +63,6 @@ export type NewVersion<E> =
   | { type: string; blob: Uint8Array; list?: NewListInBytes | undefined }
   | { elements: readonly E[]; fresh: ReadonlySet<E> };
 
-/** A checkpoint of a graph. */
 export type NewStep<E> = {
   id: string;
   /** Without the values of its channels. */
@@ -85,7 +84,6 @@ export type NewStep<E> = {
 };
 
 type Settings<E> = {
-  /** Makes an element of a list from its parsed JSON. */
   elementOf: (stored: unknown) => E;
   /** Bytes of lists that are remembered for the next steps and runs of their threads. */
   rememberedBytes: number;

@@ -30,7 +30,6 @@ type RunSettings = {
 export class StepsOfRun {
   readonly threadId: string | undefined;
   readonly attempt: AttemptOfRun | undefined;
-  /** The context that the steps are encrypted under. */
   readonly context = getCurrentContext();
   readonly #lost: (() => void) | undefined;
   /** Metadata that each checkpoint of the run carries beside LangGraph's own. */
@@ -44,7 +43,6 @@ export class StepsOfRun {
    * would not send the events before it again.
    */
   readonly #written: Barrier | undefined;
-  /** The thread had no checkpoint when the run began. */
   readonly #wasEmpty: boolean;
   #empty: boolean;
   #checkpoints = 0;
@@ -173,7 +171,6 @@ function countUntilTwice(steps: Step[]): number {
   return end < 0 ? steps.length : end;
 }
 
-/** Returns the keys of the rows that a step makes or replaces. */
 const listRowKeys = (step: Step): string[] =>
   'put' in step
     ? [step.put.key.join('/')]

@@ -46,7 +46,6 @@ type CreateOptions = {
   threadId: string | undefined;
   /** Follows the run from its first event on; read it with the `Readers`. */
   follow: Following | undefined;
-  /** The request that asks for the run. */
   request: RequestFacts;
   /** Set when the run publishes protocol events. */
   protocol?: true;

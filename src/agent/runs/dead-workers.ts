@@ -17,7 +17,6 @@ import {
 type Deps = {
   db: Db;
   worker: string;
-  /** Takes up the runs of dead workers. */
   takeOver: (dead: WorkerLock[]) => Promise<void>;
   log: Log;
 };

@@ -13,7 +13,6 @@ export type FinishEnd = {
   kind: 'finish';
   status: RunStatus;
   error: RunError | null;
-  /** Where its graph failed. */
   failure?: FailurePlace | undefined;
   /** How the thread rests. */
   rest: 'idle' | 'interrupted' | 'error';

@@ -30,7 +30,6 @@ type RunTimes = { waited: (seconds: number) => void; ran: (seconds: number) => v
 
 /** Counts the runs that begin and end in this process, by their status and by the revision that they belong to. */
 export class EndedRuns {
-  /** By their status. */
   readonly byStatus = new Map<RunStatus, number>();
   /** Attempts that began here; a later one goes on with a run of another worker. */
   readonly attempts = { first: 0, later: 0 };
@@ -101,7 +100,6 @@ export class EndedRuns {
     if (revision !== null) this.#getCounts(revision).lost += 1;
   }
 
-  /** Returns the counts by revision, with the runs under way. */
   get byRevision(): RunCounts[] {
     for (const { revision } of this.#underWay.values())
       if (revision !== null) this.#getCounts(revision);
@@ -143,7 +141,6 @@ export class EndedRuns {
 
 const measureSeconds = (since: number): number => (Date.now() - since) / 1000;
 
-/** Counts one more in a bucket. */
 function add(buckets: Histogram, bucket: number): void {
   buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
 }

@@ -170,7 +170,6 @@ export class Executor {
     else this.#handleEvent(held, { event: 'stop-requested', reason });
   }
 
-  /** Adds a process that reads the run. */
   addReader(runId: string, reader: string): void {
     if (reader === this.#deps.signals.processId) return;
     const held = this.#held.get(runId);
@@ -181,14 +180,12 @@ export class Executor {
     }
   }
 
-  /** Adds a process that reads all runs of the thread. */
   addThreadReader(threadId: string, reader: string): void {
     this.#pending.addReader(threadId, reader);
     for (const { run } of this.#held.values())
       if (run.thread_id === threadId) this.addReader(run.run_id, reader);
   }
 
-  /** Waits until nothing runs, or the time is up. */
   async waitUntilIdle(milliseconds: number): Promise<void> {
     const until = Date.now() + milliseconds;
     while (this.#held.size > 0 && Date.now() < until)

@@ -160,7 +160,6 @@ export class Keeper {
     for (const id of await loadEndedRunIds(db, followed)) readers.endHere(id);
   }
 
-  /** Deletes expired data. */
   async deleteExpired(): Promise<void> {
     const { db } = this.#deps;
     await deleteExpiredEvents(db);

@@ -54,7 +54,6 @@ function checkAlone(body: RunCreate): void {
 export const mayCreateThread = ({ if_not_exists, on_not_exist }: RunCreate): boolean =>
   (if_not_exists ?? on_not_exist) === 'create';
 
-/** Returns the command, if it asks for anything. */
 function findCommand({ command }: RunCreate): buildJsonObjectSchema | null {
   const given = [command?.['update'], command?.['resume'], command?.['goto']];
   return given.some((part) => part !== undefined && part !== null) ? command! : null;

@@ -18,7 +18,6 @@ export class PendingRequests {
     this.#stops.set(runId, { reason, timer });
   }
 
-  /** Adds a process that reads the run, or all runs of the thread, with this id. */
   addReader(id: string, reader: string): void {
     const readers = this.#readers.get(id) ?? new Map<string, NodeJS.Timeout>();
     this.#readers.set(id, readers);

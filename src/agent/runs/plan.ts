@@ -36,7 +36,6 @@ import {
 export type PlanDeps = {
   db: Db;
   batched: Pick<BatchedStatements, 'runContext'>;
-  /** The graphs of this revision. */
   graphs: string[];
   pinning: Pinning;
   host: Pick<GraphHost, 'listNodes' | 'permitEvents'>;
@@ -56,7 +55,6 @@ export type RequestFacts = Pick<
   configurable?: buildJsonObjectSchema;
 };
 
-/** The answer to `askContext`. */
 export type AskedContext = Promise<(RunContext & { thread_runs: number }) | undefined>;
 
 type PlanOptions = {
@@ -140,7 +138,6 @@ export async function planRun(
   };
 }
 
-/** Returns the place in a trace of the request under way, where it is traced. */
 function getWorkTrace(): Pick<RunKwargs, 'trace'> {
   const place = getCurrentTrace();
   return place === undefined ? {} : { trace: buildTraceHeaders(place) };
@@ -245,7 +242,6 @@ export async function loadRunContext(
   return from;
 }
 
-/** Returns the same with the settings of the version that the request names. */
 async function applyVersion(
   { db }: Pick<PlanDeps, 'db'>,
   { assistant_version: version }: RunCreate,

@@ -39,7 +39,6 @@ export class QueuedRuns {
       : this.#refuseIfFull(count);
   }
 
-  /** Counts a run that waits. */
   addWaiting(): void {
     this.#known += 1;
     this.#changed();

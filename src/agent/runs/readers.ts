@@ -281,7 +281,6 @@ export class Readers {
 
   /* Telling. */
 
-  /** Tells the given readers that the table has more of a run. */
   async wake({ run_id, thread_id }: RunIds, readers: string[]): Promise<void> {
     this.wakeHere({ run_id, thread_id });
     await this.#notifyOthers(readers, {
@@ -377,7 +376,6 @@ export class Readers {
     return this.#registrations.leaveNow();
   }
 
-  /** Returns the runs that somebody in this process follows. */
   listFollowedHere(): string[] {
     return this.#deps.bus.listFollowedRuns();
   }

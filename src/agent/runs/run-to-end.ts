@@ -110,7 +110,6 @@ class Ending implements Subscription {
   }
 }
 
-/** Passes on the events of a run until its end. */
 async function passOn(
   { readers }: Pick<RunToEndDeps, 'readers'>,
   {

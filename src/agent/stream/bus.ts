@@ -9,7 +9,6 @@ export type RunResult = {
   error?: RunError;
   /** True where the thread waits for an answer. */
   waits?: boolean;
-  /** When the end was written. */
   endedAt?: string;
   /** Key -> the address at which feedback on the run is given. */
   feedback?: Record<string, string>;
@@ -42,7 +41,6 @@ export type Subscription = {
 /** The messages that a follower wants: all, or all but events. */
 export type Hears = 'events' | 'end';
 
-/** A follower of some keys until the signal. */
 export type Following = { signal: AbortSignal; hears: Hears };
 
 const THREAD = 'thread:';
@@ -69,7 +67,6 @@ export class Bus {
       if (hears === 'events' || message.kind !== 'events') hear(message);
   }
 
-  /** Returns whether somebody hears events under one of the keys. */
   isHeard(keys: string[]): boolean {
     return keys.some((key) =>
       [...(this.#listeners.get(key) ?? [])].some(({ hears }) => hears === 'events'),
@@ -105,7 +102,6 @@ export class Bus {
     );
   }
 
-  /** Returns the threads that somebody in this process follows. */
   listFollowedThreads(): string[] {
     return [...this.#listeners.keys()]
       .filter((key) => key.startsWith(THREAD))

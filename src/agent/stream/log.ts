@@ -25,7 +25,6 @@ export type LoggedRun = Pick<StoredEvent, 'run_id' | 'thread_id' | 'attempt' | '
 
 /** Where events go for readers in other processes and for clients that come back: the bus between processes. */
 export type StreamLog = {
-  /** Seconds for which events are kept. */
   readonly lifeSeconds: number;
   /** The events in the key-value store, where there is one. */
   readonly tail: EventTail | undefined;

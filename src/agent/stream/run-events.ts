@@ -14,7 +14,6 @@ import { isWanted, type Wanted } from './wanted.ts';
 
 export type EventSource = { db: Db; eventLog: Pick<StreamLog, 'waitUntilWritten' | 'tail'> };
 
-/** How one reader reads the events of one run. */
 export type RunReading = {
   run_id: string;
   subscription: Subscription;

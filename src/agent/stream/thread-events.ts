@@ -13,7 +13,6 @@ import type { EventSource } from './run-events.ts';
 import { toThreadEventName } from './wanted.ts';
 import { parseIdTime } from '../kernel/ids.ts';
 
-/** How one reader reads the events of all runs of a thread. */
 export type ThreadReading = {
   threadId: string;
   subscription: Subscription;

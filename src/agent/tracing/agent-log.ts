@@ -29,7 +29,6 @@ export class LogExporter extends OtlpExporter<string> {
   }
 }
 
-/** The log, and the exporter that sends its lines to a collector, if there is one. */
 export type Logging = { log: Log; lines?: LogExporter | undefined };
 
 /** Returns the fields of every line: which deployment and revision it is of. */

@@ -10,7 +10,6 @@ import {
 
 /** Where a request of the application stands: how it goes on to the built-in routes, and who calls. */
 export type Standing = {
-  /** Asks the built-in routes. */
   next(request: Request, body: LeftBody): Promise<Response>;
   /** Asks the server who calls: an answer that is not `ok` refuses, and one that is has the user, if there is any. */
   guard(request: Request): Promise<Response>;
@@ -18,7 +17,6 @@ export type Standing = {
   waits(promise: Promise<unknown>): void;
 };
 
-/** The application as the thread calls it. */
 export type App = {
   facts: AppFacts;
   fetch(request: Request, standing: Standing): Promise<Response>;

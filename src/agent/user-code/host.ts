@@ -54,7 +54,6 @@ const MOST_THREADS = 2;
 const ENDED = "The thread of the user's own code ended before it answered; try again.";
 
 const OF_ENCRYPTION = new Set(['cipher', 'context']);
-/** Returns whose handler answers the question, for a sentence. */
 const describeHandler = (ask: keyof Questions | undefined): string =>
   `The handler of ${ask === undefined ? 'http.app' : OF_ENCRYPTION.has(ask) ? 'encryption.path' : 'auth.path'}`;
 
@@ -103,7 +102,6 @@ export class UserCode {
     await this.#started.promise;
   }
 
-  /** The names that the code registered handlers under. */
   get handles(): ReadonlySet<string> {
     return this.#handles;
   }
@@ -123,7 +121,6 @@ export class UserCode {
     return this.#document;
   }
 
-  /** From now on, the application's requests are answered so. */
   serve(serve: Serve): void {
     this.#serve = serve;
   }
@@ -194,7 +191,6 @@ export class UserCode {
     return this.#callId;
   }
 
-  /** Settles when the thread is there. */
   async #waitUntilReady(signal: AbortSignal): Promise<void> {
     while (!this.#ready) {
       signal.throwIfAborted();

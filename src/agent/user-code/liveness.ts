@@ -57,7 +57,6 @@ export class ReportedLiveness implements Readonly<Liveness> {
     return this.#holds === 0 ? this.#sent : this.#reported;
   }
 
-  /** Hears of an exchange that was sent. */
   noteSent(exchange: number): void {
     this.#sent = exchange;
   }

@@ -12,7 +12,6 @@ type Options = {
   runner: RunnerCommand;
   /** Returns why the interpreter can't run the code; undefined where the fault is another one. */
   faultOf(): Promise<string | undefined>;
-  /** Whether a person reads the log as it is written. */
   prettyLog: boolean | undefined;
   log: Log;
 };

@@ -33,7 +33,6 @@ const buildLogFields = ({
 }: DueWebhook): Record<string, string> =>
   runFields({ run_id, thread_id, kwargs: isSealed(kwargs) ? undefined : (kwargs as TracedCall) });
 
-/** How webhooks are sent. */
 export type WebhookSending = {
   policy: UrlPolicy;
   /** False where all are skipped. */
@@ -295,7 +294,6 @@ export class Courier {
     );
   }
 
-  /** Returns the message's body, with its headers. */
   async #buildRequest(
     id: string,
     { end, push }: OpenedWebhook,

@@ -1,7 +1,6 @@
 import type { WebhookSettings } from '../../schema/agent/gx-json.ts';
 import { parseAddress, getAddressKind } from '../../http/addresses.ts';
 
-/** Where webhooks may go. */
 export type UrlPolicy = {
   requireHttps: boolean;
   /** Undefined means all; `*.example.com` stands for every name below that one. */

@@ -41,7 +41,6 @@ export class Webhooks {
     return this.#deps.withheld;
   }
 
-  /** Returns where the end of a run is sent, if it is. */
   resolveTarget(url: string | null | undefined): WebhookTarget | null {
     if (url === null || url === undefined) return null;
     const loc = ['body', 'webhook'];

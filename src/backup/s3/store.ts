@@ -43,7 +43,6 @@ export class S3Store {
     this.#pauses = given.pauses ?? PAUSES;
   }
 
-  /** Returns the text of an object. Undefined if there is none. */
   async read(key: string): Promise<string | undefined> {
     const answer = await this.#ask({ method: 'GET', key, what: `a read of ${key}` }, [404]);
     if (answer.status !== 404) return answer.body;
@@ -64,12 +63,10 @@ export class S3Store {
     await this.#ask({ method: 'PUT', key, body: Buffer.from(body), what: `a write of ${key}` });
   }
 
-  /** Removes an object. One that is not there is no failure. */
   async remove(key: string): Promise<void> {
     await this.#ask({ method: 'DELETE', key, what: `the removal of ${key}` }, [404]);
   }
 
-  /** Returns the keys of all objects below a folder, which ends with a slash. */
   async listKeys(folder: string): Promise<string[]> {
     const keys: string[] = [];
     let more: string | undefined;
@@ -90,7 +87,6 @@ export class S3Store {
     return keys.filter((key) => key.startsWith(folder));
   }
 
-  /** Begins an object that is sent in parts. It is there only when it is completed. */
   async begin(key: string): Promise<string> {
     const what = `the beginning of ${key}`;
     const answer = await this.#ask({ method: 'POST', key, query: { uploads: '' }, what });
@@ -99,7 +95,6 @@ export class S3Store {
     return id;
   }
 
-  /** Sends a part, from number 1, and returns its tag. */
   async sendPart(
     key: string,
     { id, number, body }: { id: string; number: number; body: Buffer },
@@ -125,7 +120,6 @@ export class S3Store {
     if (readXmlText(answer.body, 'Code') !== undefined) throw storeFailure(what, answer);
   }
 
-  /** Gives up an object that was begun. */
   async abortUpload(key: string, id: string): Promise<void> {
     await this.#ask(
       { method: 'DELETE', key, query: { uploadId: id }, what: `the end of an upload of ${key}` },
@@ -133,7 +127,6 @@ export class S3Store {
     );
   }
 
-  /** Returns the objects below a folder that were begun and not completed. */
   async listUploads(folder: string): Promise<{ key: string; id: string }[]> {
     const { body } = await this.#ask({
       method: 'GET',

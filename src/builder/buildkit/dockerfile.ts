@@ -3,7 +3,6 @@ import type { GxJson } from '../../schema/agent/gx-json.ts';
 import { buildImageSettings } from '../packages/image-environment.ts';
 import { parseImageReference } from '../registry/reference.ts';
 
-/** The inputs of a Dockerfile. */
 export type DockerfileInputs = {
   settings: Pick<GxJson, 'dockerfile_lines' | 'base_image'>;
   /** The base image of agents, unless gx.json names one. */
@@ -11,7 +10,6 @@ export type DockerfileInputs = {
   /** From the root of the repository; the folder is empty for the root itself. */
   configFile: string;
   folder: string;
-  /** Whether some graph is in Python. */
   python: boolean;
   /** The builder's environment while the image is made. */
   env: Readonly<Record<string, string>>;

@@ -256,7 +256,6 @@ type Solving = {
 const LOOK = 200;
 const LOOKS = 150;
 
-/** Starts BuildKit's daemon, builds, and ends it. */
 async function runBuildkit(setting: Setting, solving: Solving): Promise<void> {
   const { config, signal, folders } = setting;
   if (!hasOwnUsers(readFileSync('/proc/self/uid_map', 'utf8')))

@@ -125,7 +125,6 @@ const SHA256_DIGITS = 64;
 /** Git's words when a clone and its repository have different ones. */
 const OTHER_FORMAT = /mismatched algorithms: client sha1; server sha256/;
 
-/** Fetches the commit by its name, or the head of the reference. */
 async function fetchCommit(git: Git, url: string, { commit, ref }: Wanted): Promise<void> {
   const full = ref === undefined ? 'HEAD' : expandRef(ref);
   const fetch = [

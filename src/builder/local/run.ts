@@ -250,7 +250,6 @@ async function requireSuccess(
 type MadeImage = { config: ImageBuildConfig; restored: Restored; cloned: Cloned; tag: string };
 type Engine = 'docker' | 'buildah';
 
-/** Returns the engine of this machine that answers. */
 async function findEngine(env: Record<string, string>): Promise<Engine> {
   const isAnswering = async (run: readonly [string, ...string[]]): Promise<boolean> =>
     (await runProgram({ run, folder: '/', env })).code === 0;

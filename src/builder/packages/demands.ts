@@ -99,7 +99,6 @@ export function isOfJavaScript(settings: GxJson): boolean {
   );
 }
 
-/** Returns code beside the graphs, by its key. */
 function listCodeReferences({
   auth,
   http,

@@ -137,7 +137,6 @@ function readAgentFile(file: string): GxFile {
   }
 }
 
-/** Returns the folders that `dependencies` names. */
 const listDependencyFolders = (
   source: string,
   folder: string,

@@ -10,7 +10,6 @@ export type Project = {
   /** From the root of the repository; empty for the root itself. */
   folder: string;
   manager: Manager;
-  /** Whether there is anything to install. */
   hasPackages: boolean;
 };
 

@@ -4,7 +4,6 @@ import { getApiHost } from './reference.ts';
 import { findCredential, type RegistryCredential } from './credentials.ts';
 
 export type RegistrySettings = {
-  /** The registries that are asked by plain http. */
   plainHosts: readonly string[];
   /** The folder with config.json. */
   credentials: string;
@@ -92,7 +91,6 @@ type Challenged = {
   signal: AbortSignal;
 };
 
-/** Asks the token service that the challenge names. */
 async function fetchToken({ host, challenge, credential, signal }: Challenged): Promise<string> {
   const { basic, identityToken, registryToken } = credential;
   if (registryToken !== undefined) return registryToken;

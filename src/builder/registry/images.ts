@@ -12,7 +12,6 @@ export type Descriptor = {
   size: number;
   annotations?: Record<string, string>;
 };
-/** The parts of an image's manifest that are used. */
 export type BaseManifest = { mediaType: string; config: Descriptor; layers: Descriptor[] };
 export type Manifest = {
   schemaVersion: 2;

@@ -10,7 +10,6 @@ export type BuiltFile = {
   identity: Buffer;
 };
 
-/** The page and its files, as the build has written them. */
 export type BuiltPage = { html: string; assets: ReadonlyMap<string, BuiltFile> };
 
 const TYPES: Record<string, string> = {

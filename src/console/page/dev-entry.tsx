@@ -43,7 +43,6 @@ function DevStudio({ app }: { app: DevApp }) {
   );
 }
 
-/** Starts the page. */
 function start(app: DevApp): void {
   showUncaught(app.fault);
   app.start();

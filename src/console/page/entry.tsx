@@ -5,7 +5,6 @@ import { FaultWall } from './shell/fault-wall.tsx';
 import { Shell } from './shell/shell.tsx';
 import { showUncaught } from './shell/uncaught.ts';
 
-/** Starts the page. */
 function start(app: ConsoleApp): void {
   showUncaught(app.fault);
   app.start();

@@ -157,7 +157,6 @@ function askAgent(
   });
 }
 
-/** Sends an agent's answer on, as far as it is one that a page may have. */
 function send(ctx: Context, answer: IncomingMessage): void {
   const fault = findAnswerFault(answer);
   if (fault !== undefined) answer.destroy();
@@ -171,7 +170,6 @@ function send(ctx: Context, answer: IncomingMessage): void {
   ctx.flushHeaders();
 }
 
-/** Returns why an answer goes no further. */
 function findAnswerFault({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   if (statusCode >= 300 && statusCode < 400)
     return `The agent sends elsewhere: ${headers.location ?? 'it does not say where'}`;
@@ -228,11 +226,9 @@ const PACE = 1000;
 type Watched = {
   passes: Pick<AgentPasses, 'getPass'>;
   asked: PassAsked;
-  /** The pass with which the answer began. */
   pass: HeldPass;
   /** Aborted when the answer is over. */
   until: AbortSignal;
-  /** Ends the answer. */
   end: () => void;
 };
 

@@ -60,7 +60,6 @@ export function resolveAgentAddress(
   return isPlain ? { host: `${service}.${namespace}.svc.${domain}`, prefix } : undefined;
 }
 
-/** Where an agent answers. */
 export type AgentPlaceNamed = { host: string; prefix: string };
 
 /** The routes of an agent server that only read, though they are asked with a body. Routes of a user's own are none. */

@@ -45,7 +45,6 @@ const ANSWER = { description: 'Who is signed in.', schema: BrowserSession };
 export type SessionParts = {
   sessions: BrowserSessions;
   door: Pick<ControlPlaneDoor, 'ask'>;
-  /** Hears how each attempt to sign in ended. */
   signedIn: (result: 'done' | 'refused' | 'failed') => void;
 };
 

@@ -29,13 +29,11 @@ export class BrowserSessions {
     this.#now = now;
   }
 
-  /** Returns the header with which a session of this key begins. */
   begin(cookie: SessionCookie, key: string): string {
     const content = JSON.stringify(buildSession(key, this.#now()));
     return setCookie(cookie, this.#seal.close(content, cookie.name), KEPT_SECONDS);
   }
 
-  /** Returns the session of a request, or why it has none. */
   readSession(headers: IncomingHttpHeaders): OpenSession | Exclude<EndOfSession, 'revoked'> {
     const cookie = readCookie(headers);
     if (cookie === undefined) return 'signed_out';
@@ -47,7 +45,6 @@ export class BrowserSessions {
     };
   }
 
-  /** Returns the header that ends the session of a request, if it has one. */
   end(headers: IncomingHttpHeaders): string | undefined {
     const cookie = readCookie(headers);
     return cookie && setCookie(cookie, '', 0);

@@ -111,7 +111,6 @@ export class KnownKeys {
 export const deriveKeyDigest = (key: string): string =>
   createHash('sha256').update(key).digest('base64');
 
-/** Makes room for one more. */
 function dropOldest<V>(map: Map<string, V>, size: number): Map<string, V> {
   const oldest = map.keys().next().value;
   if (map.size >= size && oldest !== undefined) map.delete(oldest);

@@ -19,7 +19,6 @@ type Limited = {
   /** Returns true if there is a deployment with this id. */
   isDeployment: (id: string) => boolean;
   perMinute: number;
-  /** Hears of each failure. */
   failed: (error: unknown) => void;
 };
 

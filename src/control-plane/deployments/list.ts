@@ -77,7 +77,6 @@ type Passes = (deployment: DeploymentResource) => boolean;
 const isWanted = (value: unknown, filter: unknown): boolean =>
   filter === undefined || value === filter;
 
-/** Returns a predicate that is true for deployments that pass every given filter. */
 function buildFilter(query: ListQuery, plane: Pick<Plane, 'overview' | 'stored'>): Passes {
   const ids = query.deployment_ids
     ?.flatMap((text) => text.split(','))
@@ -100,7 +99,6 @@ function buildFilter(query: ListQuery, plane: Pick<Plane, 'overview' | 'stored'>
   };
 }
 
-/** Returns a predicate for the namespace, the source and the type. */
 const buildPlaceFilter =
   ({ namespace, source, deployment_type: type }: ListQuery): Passes =>
   ({ metadata, spec }) =>
@@ -151,7 +149,6 @@ function sortDeployments(
     .map(({ deployment }) => deployment);
 }
 
-/** A page of deployments, or of their summaries. */
 export const ListAnswer = Type.Object({
   resources: Type.Array(
     Type.Unsafe<Deployment | DeploymentSummary>({ oneOf: [Deployment, DeploymentSummary] }),

@@ -297,7 +297,6 @@ export function deriveLaterTime(before: string | undefined, now: Date): string {
   return new Date(Math.max(now.getTime(), least)).toISOString();
 }
 
-/** A change of a rollout that may be made. */
 type PlannedMove = { move: RolloutMove; revision: string };
 
 /** Returns the move that a patch asks of a rollout by share. Undefined: nothing. Throws if it can't be done. */
@@ -336,7 +335,6 @@ function moveAsked({ share, promote, abort }: RolloutMoveRequest): RolloutMove {
   return move;
 }
 
-/** Asks the operator to move the revision that is tried out. */
 const moveRollout = (
   plane: Pick<ControlPlane, 'kube' | 'stored'>,
   { namespace, move, revision }: PlannedMove & { namespace: string | undefined },

@@ -88,7 +88,6 @@ async function checkReplacement(
     requireKeys(found, await plane.secrets.read(live, { role: 'write', signal: call.signal }));
 }
 
-/** Returns the rules that a body breaks by itself. */
 function checkFields(body: ReplaceAsked, now: Date): string[] {
   const sources = [body.backup, body.deployment_id, body.volume].filter(isGiven).length;
   const alone = (['target', 'at'] as const).filter(
@@ -101,7 +100,6 @@ function checkFields(body: ReplaceAsked, now: Date): string[] {
   ];
 }
 
-/** Returns the rules that a body breaks with this deployment. */
 function checkDeployment(
   { spec, status = {}, ...live }: DeploymentResource,
   { volume, without_backup }: ReplaceAsked,

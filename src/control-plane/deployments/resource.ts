@@ -253,7 +253,6 @@ const NOT_BEGUN = {
   message: 'The restore has not begun.',
 } as const;
 
-/** Returns the backup that a deployment begins with, and whether it has it. */
 function restoreShown({ spec, status }: DeploymentResource): Deployment['restore'] {
   if (spec.database?.restore === undefined) return null;
   const {
@@ -272,7 +271,6 @@ function restoreShown({ spec, status }: DeploymentResource): Deployment['restore
   };
 }
 
-/** Returns the route from outside and whether it leads to the deployment. */
 function toRoute({ status }: DeploymentResource): Deployment['route'] {
   const routed = status?.conditions?.find(({ type }) => type === ROUTED);
   if (routed === undefined) return null;

@@ -8,7 +8,6 @@ import {
 } from '../../schema/platform/route-place.ts';
 import type { Broken } from './rules.ts';
 
-/** The knowledge by which a custom URL is judged. */
 type RouteGrants = {
   /** Undefined: the installation has no routes, and custom URLs are only shown. */
   route: RouteSettings | undefined;

@@ -101,7 +101,6 @@ function buildLifecycle({ spec }: DeploymentResource): Lifecycle {
   };
 }
 
-/** Where its newest revision comes from. */
 const buildSource = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => {
   const { imageUri, repoRef = null } = spec.template.sourceRevisionConfig ?? {};
   const { image = imageUri ?? null, commitSha = null } = latest?.status ?? {};

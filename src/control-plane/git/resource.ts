@@ -89,7 +89,6 @@ export const GitIntegrationRequest = buildClosedSchema({
 });
 export type GitIntegrationRequest = Static<typeof GitIntegrationRequest>;
 
-/** REST's view of a connection to a git host. */
 export const GitConnection = buildClosedSchema({
   id: buildUuidSchema('For source_config.integration_id.'),
   name: Type.String(),

@@ -31,7 +31,6 @@ export class BestLines {
     this.#wanted = { characters: MOST_CHARACTERS, ...wanted };
   }
 
-  /** The kept lines, in the order that was asked for. */
   get lines(): readonly Line[] {
     return this.#kept;
   }
@@ -75,7 +74,6 @@ export class BestLines {
     );
   }
 
-  /** Returns how many of the lines there is room for. */
   #countRoom(sorted: readonly Line[]): number {
     let characters = 0;
     const beyond = sorted.findIndex(({ message }, index) => {

@@ -173,14 +173,12 @@ class ReadPositions {
     return order > (this.#last.get(pod)?.order ?? this.#from);
   }
 
-  /** Returns the lines that were not there before, in their order. */
   takeNewLines(lines: readonly Line[]): Line[] {
     const fresh = lines.filter((line) => this.isNew(line)).toSorted(compareOrder);
     this.note(fresh);
     return fresh;
   }
 
-  /** Notes lines in their order. */
   note(lines: readonly Line[]): void {
     for (const ofPod of Map.groupBy(lines, ({ pod }) => pod).values()) noteEnd(this.#last, ofPod);
   }

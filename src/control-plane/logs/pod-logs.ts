@@ -38,7 +38,6 @@ const MOST_BYTES = 1024 * 1024;
 /** Which pods' lines: those of the agent servers, or of the builds of their image. */
 export type LogType = 'build' | 'deploy';
 
-/** Whose lines are read. */
 export type LogSource = {
   deployment: DeploymentResource;
   revision?: RevisionResource | undefined;

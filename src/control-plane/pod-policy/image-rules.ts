@@ -10,7 +10,6 @@ export type BuiltImages = { repository: string | undefined; pullSecret: string |
 
 type Asked = {
   spec: ResourceSpec | null | undefined;
-  /** The image of the agent itself. */
   image?: string | null | undefined;
   /** Namespaces of the caller's tenant. */
   namespaces: readonly string[];

@@ -13,7 +13,6 @@ import { readAgentKey } from '../deployments/key.ts';
 
 const route = buildRestRouteMakers<[Plane & { keys: RecentAnswers<AgentKey> }]>('deployments');
 
-/** Milliseconds for which a key is remembered. */
 const REMEMBERED_MS = 2000;
 /** Keys that are remembered at most. */
 const MAX_REMEMBERED = 1000;

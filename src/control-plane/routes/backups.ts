@@ -25,7 +25,6 @@ const route = buildRestRouteMakers<[Plane]>('deployments');
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
 
-/** Returns the routes of the backups of deployments' databases. */
 export const backupRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/backups', {
     id: 'listBackups',

@@ -18,7 +18,6 @@ const answers = {
   },
 };
 
-/** Returns the routes that follow deployments and revisions. */
 export const eventRoutes = bindRoutes([
   route.get('/v2/events', {
     id: 'followDeployments',

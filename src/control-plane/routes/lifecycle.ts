@@ -34,7 +34,6 @@ export function answerState(
   });
 }
 
-/** Returns the routes that stop, wake and pause a deployment without a new revision. */
 export const lifecycleRoutes = bindRoutes([
   route.patch('/v2/deployments/{deployment_id}/lifecycle', {
     id: 'patchLifecycle',

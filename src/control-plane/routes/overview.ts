@@ -145,7 +145,6 @@ const buildZeros = <K extends string>(words: readonly K[]): Record<K, number> =>
 /** States whose reasons are counted. Those of the others are no news. */
 const REASONED: readonly StateShown['state'][] = ['failed', 'unavailable'];
 
-/** Counts deployments by how they are. */
 function countDeployments(
   deployments: Iterable<DeploymentResource>,
   stateOf: (one: DeploymentResource) => StateShown,

@@ -91,12 +91,10 @@ export class StoredIntegrations {
     if (written !== undefined) this.note(written);
   }
 
-  /** Returns the last push event of a connection that was for no deployment. */
   findLastUnmatched(integration: KnownIntegration): UnmatchedPush | undefined {
     return this.#unmatched.findLast(integration);
   }
 
-  /** Forgets a deleted one. */
   remove({ metadata }: GitIntegrationResource): void {
     this.#cache.remove(buildObjectKey(metadata), BigInt(metadata.resourceVersion ?? '0'));
   }

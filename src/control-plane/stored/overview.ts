@@ -12,7 +12,6 @@ type Seen = {
   active: RevisionResource | undefined;
   state: StateShown;
 };
-/** The same with the deployment and its id in REST. */
 export type Summarized = Seen & { id: string; deployment: DeploymentResource };
 
 /**
@@ -28,7 +27,6 @@ export class Overview {
     this.#stored = stored;
   }
 
-  /** Returns how a deployment is, and its revisions that matter. */
   look(deployment: DeploymentResource): Seen {
     const at = this.#stored.changes.getLastPlace(deployment.metadata.uid ?? '');
     const known = this.#seen.get(deployment);
@@ -43,7 +41,6 @@ export class Overview {
     return seen;
   }
 
-  /** Returns all that a summary is made from. */
   summarize(deployment: DeploymentResource): Summarized {
     return { id: this.#stored.getId(deployment), deployment, ...this.look(deployment) };
   }

@@ -2,7 +2,6 @@ import { buildObjectKey, type Cache } from '../../kube/cache.ts';
 import type { Kind, Kube, KubeObject } from '../../kube/kube.ts';
 import { trimObject } from './caches.ts';
 
-/** The object to read again, and the signal of the caller. */
 export type Given<T> = [object: T, signal: AbortSignal];
 
 /** Reads an object again after its deletion was asked for: it may be gone, or wait for a finalizer. */

@@ -208,7 +208,6 @@ export class Stored {
     return find();
   }
 
-  /** Returns the deployment with this uid, as last seen. */
   withUid = (uid: string): DeploymentResource | undefined =>
     this.withId(uid).find(({ metadata }) => metadata.uid === uid);
 
@@ -268,7 +267,6 @@ export class Stored {
     return this.#caches.listeners.list();
   }
 
-  /** Returns each namespace with the Listener that has it. */
   getOwners(): Owners {
     return (this.#owners ??= chooseNamespaceOwners(
       this.listListeners(),
@@ -300,7 +298,6 @@ export class Stored {
       this.#caches.listeners.addIfNewer(trimObject(listener));
   }
 
-  /** Returns the tenant that a namespace has joined, as last seen. */
   readonly joined: JoinedTenant = (name) =>
     resolveNamespaceTenant(
       { name, labels: this.#caches.namespaces.get(name)?.metadata.labels },

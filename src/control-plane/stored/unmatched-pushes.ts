@@ -13,7 +13,6 @@ const WRITE_MS = 60_000;
 
 type Connection = { id: string; resource: GitIntegrationResource | undefined };
 
-/** A push event that was for no deployment. */
 export type UnmatchedPush = { repository: string; branch: string; at: string };
 
 /**
@@ -71,7 +70,6 @@ export class UnmatchedPushes {
       : here;
   }
 
-  /** Forgets the events of connections other than these. */
   keepOnly(ids: ReadonlySet<string>): void {
     for (const id of this.#here.keys()) if (!ids.has(id)) this.#here.delete(id);
   }

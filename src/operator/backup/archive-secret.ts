@@ -20,10 +20,8 @@ import { PGDATA, SOCKETS } from '../database/own/postgres-image.ts';
 import { buildServedTls } from '../database/own/tls/served.ts';
 import { buildOwnedMetadata } from '../objects/metadata.ts';
 
-/** A target that takes logs, with its Secret. */
 type LogTarget = S3Target & { secretName: string };
 
-/** Whose log lies where. */
 type LogPlace = { target: LogTarget; owner: Pick<BackupOwner, 'tenant' | 'id'> };
 
 /** The use of the files: the log is taken, or the volume filled. */

@@ -22,7 +22,6 @@ export const NONE_MADE = 'NoLastBackup';
 export const DATA_KEPT = 'DataKept';
 export const AWAITING = 'AwaitingBackup';
 
-/** The decision about the backup before a deletion. */
 export type LastBackupPlan =
   /** The deletion goes on; with `keepsData` it leaves the volume. It is stored once the status has it. */
   | { state: 'over'; keepsData: boolean; isStored: boolean; statement: StatedCondition }

@@ -36,7 +36,6 @@ export type BackupGiven = {
   /** The Secret with the address of the database. */
   secret: string;
   tenant: string;
-  /** The revision that serves, if there is one. */
   revision: RevisionResource | undefined;
 };
 
@@ -66,7 +65,6 @@ export function backupOrder(
   };
 }
 
-/** Returns where the files of a managed database are, for pods of its deployment. */
 const buildDatabaseFiles = (
   deployment: DeploymentResource,
   settings: OperatorSettings,

@@ -10,7 +10,6 @@ export type BackupEnd = {
   bytes?: number;
 };
 
-/** The last backups of a deployment. */
 type LastBackups = Omit<BackupEnd, 'backup'>;
 
 /** Returns how a backup ended, or undefined while it has not. */

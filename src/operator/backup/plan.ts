@@ -30,7 +30,6 @@ export type BackupPlan = {
   fault:
     | { reason: 'TargetMissing' | 'TargetUnfit' | 'PodTooOld' | 'ScheduleInvalid'; message: string }
     | undefined;
-  /** The backup that is under way. */
   running: BackupResource | undefined;
   /** The newest that succeeded, and the newest that ended. */
   last: BackupResource | undefined;
@@ -54,7 +53,6 @@ type Seen = {
   settings: OperatorSettings;
   now: Date;
   asleepSince: string | undefined;
-  /** The set of the database. */
   database?: KubeObject | undefined;
 };
 

@@ -264,7 +264,6 @@ export const buildScratchContainer = (
   volumeMounts: [...pipe.programs, ...mounts],
 });
 
-/** Returns the volume claim of a target, if it is one. */
 function listTargetClaims(name: string, { backups: { targets } }: OperatorSettings): string[] {
   const target = targets[name];
   return target !== undefined && isClaimTarget(target) ? [target.claim] : [];
@@ -285,7 +284,6 @@ type Speaking = {
   /** True if it makes backups. Otherwise it only reads. */
   writes?: boolean;
   pace?: BackupPace;
-  /** True if the Job has a copier. */
   copies?: boolean;
   secrets?: readonly SecretFiles[];
 };
@@ -336,7 +334,6 @@ export function storeSpeaker(
   };
 }
 
-/** Returns the files with the credential of a target that speaks S3. */
 function buildCredentialFiles(
   name: string,
   { backups: { targets } }: OperatorSettings,

@@ -19,7 +19,6 @@ import {
 /** Hours after which a request that was never begun is not begun any more: it is one of a status that was lost. */
 const HOURS = 24;
 
-/** The backup of a restore into a living deployment. */
 export type ReplaceOrder = Extract<RestorePlan, { state: 'ready' | 'look' }>;
 
 /** The decision about a restore into a living deployment. */

@@ -33,7 +33,6 @@ export type RestorePlan =
   | { state: 'look'; order: RestoreOrder; target: string }
   | { state: 'ready'; order: RestoreOrder; target: string; refill?: Refill };
 
-/** The things of the tenant that a restore may be from. */
 export type RestoreSeen = {
   backups: readonly BackupResource[];
   /** Deployments of the tenant, by the id or the uid that they have. */

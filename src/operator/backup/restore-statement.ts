@@ -11,7 +11,6 @@ import type {
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { JobHindrance } from '../pods/job-state.ts';
 
-/** The advice on a restore that failed. */
 const ADVICE: Record<RestoreFailureReason, string> = {
   BackupMissing:
     'Look at kubectl get gxb and at the folder of the target, and create the deployment again with a backup that is there.',
@@ -68,7 +67,6 @@ export function buildRestoredCondition({
   return { type: RESTORED, status: 'True', reason: 'Restored', message };
 }
 
-/** The advice on a restore into a living deployment. */
 const ADVICE_OF_LIVING: Partial<Record<ReplaceFailureReason, string>> = {
   BackupMissing:
     'Look at kubectl get gxb and at the folder of the target, and name a backup that is there.',

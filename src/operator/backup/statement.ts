@@ -9,7 +9,6 @@ import type { VerifyPlan } from './verify-plan.ts';
 
 const HOUR = 3_600_000;
 
-/** The advice on a backup that failed. */
 const ADVICE: Record<BackupFailureReason, string> = {
   TargetMissing:
     "Create the bucket, or the Secret or the volume claim of the target in the deployment's namespace.",

@@ -10,12 +10,10 @@ const DEV = ['dev', 'dev_free'];
 
 /** The decision about the next verification of a deployment's backups. */
 export type VerifyPlan = {
-  /** The backup that is being verified. */
   running: BackupResource | undefined;
   /** The backup to verify as soon as it is its turn. */
   due: BackupResource | undefined;
   dueAt: Date | undefined;
-  /** When a backup was verified last. */
   verifiedAt: string | undefined;
   /** The backup whose verification was the last one, and failed. */
   failed: BackupResource | undefined;

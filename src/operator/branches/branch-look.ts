@@ -1,4 +1,3 @@
-/** A deployment that follows a branch, as its resource says. */
 export type Follower = {
   /** `namespace/name`. */
   key: string;
@@ -9,7 +8,6 @@ export type Follower = {
   push: string | undefined;
 };
 
-/** Where the branch of a follower is looked at. */
 export type BranchPlace = {
   tenant: string;
   /** The hosts that a look asks, as one text. */
@@ -27,7 +25,6 @@ export type BranchLook = { subject: string; push: string | undefined; found: Bra
 
 /** The looks that reconciles read. */
 export type BranchView = {
-  /** Returns the last look at the branch of a deployment, by its uid. */
   look(uid: string): BranchLook | undefined;
 };
 

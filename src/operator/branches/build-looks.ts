@@ -63,7 +63,6 @@ export class BuildLooks implements BuildLooksView {
     this.#wake = wake;
   }
 
-  /** Lets looks begin, until the signal. */
   run(until: AbortSignal): void {
     this.#until = until;
     this.#begin();

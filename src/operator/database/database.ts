@@ -15,12 +15,9 @@ export type DatabaseView = {
   databasePods: KubeObject[];
   /** Pods that run or will run. A pod that a node gave up stays in the list as long as its workload. */
   agentPods: KubeObject[];
-  /** Pods that change the password in a managed database. */
   passwordPods: KubeObject[];
   workloads: KubeObject[];
-  /** Addresses of the API server, as the cluster has them. */
   apiServer?: readonly string[];
-  /** True while the deployment sleeps. */
   isAsleep: boolean;
   /** True while nobody knows yet whether its volume is to be filled before it starts. */
   isUndecided?: boolean;
@@ -37,7 +34,6 @@ export type DatabasePass = {
   now: Date;
 };
 
-/** The input of a report. */
 export type DatabaseFacts = {
   view: DatabaseView;
   settings: OperatorSettings;

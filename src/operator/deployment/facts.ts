@@ -160,7 +160,6 @@ function findServedRevision(
   return revisions.find(({ metadata }) => hasTraffic(service, metadata.name))?.metadata.name;
 }
 
-/** Returns the set of the managed database of a deployment. */
 const findDatabaseSet = (
   { statefulSets }: FactsDeps['caches'],
   { metadata }: DeploymentResource,
@@ -225,7 +224,6 @@ function observeRestores(
   return { restore: replace === undefined ? planRestore(deployment, seen) : undefined, replace };
 }
 
-/** Returns the obstacle to everything else, if there is one. */
 function findObstacle(
   deps: Pick<OperatorDeps, 'caches' | 'settings'>,
   deployment: DeploymentResource,

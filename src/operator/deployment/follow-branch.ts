@@ -72,7 +72,6 @@ function decideByLook(
   };
 }
 
-/** Decides by push events alone. */
 function decideByPush(deployment: DeploymentResource, revisions: RevisionResource[]): Followed {
   const noted = pushNoted(deployment);
   return {

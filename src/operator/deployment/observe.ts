@@ -18,17 +18,12 @@ export type DeploymentWorld = Omit<DatabaseView, 'isAsleep' | 'renewalHeld'> & {
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];
   children: KubeObject[];
-  /** Its backups, as their objects tell. */
   backups: BackupResource[];
-  /** Pods that make a backup. */
   backupPods: KubeObject[];
-  /** Pods that restore a backup. */
   restorePods: KubeObject[];
-  /** Pods that verify a backup. */
   verifyPods: KubeObject[];
   /** The namespace with its labels, where a Listener names it. */
   place: KubeObject | undefined;
-  /** Addresses of the API server, as its Service in the cluster has them. */
   apiServer: string[];
   /** Slices of the gateway's own Service. */
   gateways: KubeObject[];

@@ -43,13 +43,10 @@ export type Facts = DeploymentWorld &
     tracing: TracingState;
     /** The branch whose pushes make revisions, if one is followed and may be. */
     branch: string | undefined;
-    /** The last look at it, if there was one. */
     look: BranchLook | undefined;
-    /** The decision about revisions that keep their work. */
     rollout: RolloutDecision;
     /** Threads that wait for people, if its agents have counted them lately. */
     interrupted: number | undefined;
-    /** The decision about its queue, by the work there is. */
     queue: QueueState | undefined;
     /** The decision about its next backup. Undefined if it is to have none. */
     backup: BackupPlan | undefined;
@@ -57,7 +54,6 @@ export type Facts = DeploymentWorld &
     restore: RestorePlan | undefined;
     /** The decision about a restore that replaces its data. Undefined if none was asked for. */
     replace: ReplacePlan | undefined;
-    /** The route from outside that it is to have. */
     route: RoutePlan | undefined;
   };
 

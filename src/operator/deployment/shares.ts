@@ -285,7 +285,6 @@ type GateFacts = { deployment: DeploymentResource; now: Date };
 const isAtGate = ({ gate }: CandidateRevision, { spec }: DeploymentResource): boolean =>
   gate !== undefined && gate.passed !== true && spec.rollout?.gate !== undefined;
 
-/** Returns the fields of a revision that is through its gate. */
 const markGatePassed = ({ gate }: CandidateRevision): Pick<CandidateRevision, 'gate'> =>
   gate ? { gate: { ...gate, passed: true } } : {};
 
@@ -298,14 +297,12 @@ const findGateReport = (
     ? last
     : undefined;
 
-/** Returns true if the run of its gate has succeeded, by the last word of the agents. */
 const hasSucceededAtGate = (candidate: CandidateRevision, last: GateReport | undefined): boolean =>
   findGateReport(candidate, last)?.status === 'success';
 
 const getGateSeconds = ({ spec }: DeploymentResource): number =>
   spec.rollout?.gate?.seconds ?? GATE_SECONDS;
 
-/** Returns the seconds that the run has left. */
 const countGateSecondsLeft = (
   { gate }: CandidateRevision,
   { deployment, now }: GateFacts,

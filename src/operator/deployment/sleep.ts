@@ -19,7 +19,6 @@ import { getAvailableReplicas } from '../pods/workload-state.ts';
 /** Seconds before something is due in which a deployment wakes: pods, and a database that sleeps too, take some. */
 const AHEAD = 60;
 
-/** Whether a deployment sleeps, as it stands in its status. */
 type Sleep = { asleepSince?: string; nextDueAt?: string };
 
 export type SleepDecision = {

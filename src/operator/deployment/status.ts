@@ -115,7 +115,6 @@ type Resting = {
   stopped: boolean;
 };
 
-/** Returns how a deployment rests. */
 function resolveRest(facts: WrittenFacts): Resting {
   const { spec } = facts.deployment;
   const hibernates = spec.hibernate === true;

@@ -167,7 +167,6 @@ export class OperatorMetrics {
     };
   }
 
-  /** Measures how long each watch has been silent. */
   watchAges(now: () => WatchState[]): void {
     watchMetrics(this.#measures, now);
   }

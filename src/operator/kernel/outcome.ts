@@ -65,7 +65,6 @@ export type Report<Status extends object> = {
   statements: StatedCondition[];
 };
 
-/** The next step of the queue. */
 export type Next = { do: 'forget' } | { do: 'retry' } | { do: 'later'; seconds: number };
 
 export function decideNext(outcome: ReconcileOutcome | 'failed'): Next {

@@ -12,7 +12,6 @@ import {
  * mesh runs on after our work, and keeps neither a pod nor a Job open for us.
  */
 
-/** The end of a container, as its node reports it. */
 export type ContainerEnd = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
 
 /** The reason and the sentence on a Job whose pod can't be made. It goes on by itself once that is cured. */

@@ -14,7 +14,6 @@ export type PartDeps = Pick<
 /** The Secret that names the database: its name and version, or a sentence on its problem. */
 export type DatabaseSecret = { secret: string; version?: string } | { problem: string };
 
-/** The report of a part of a deployment. */
 export type PartReport = {
   statements?: StatedCondition[];
   status?: DeploymentStatusFields;

@@ -43,7 +43,6 @@ const isUnreported = ({ revision, world, settings }: Situation): boolean =>
   world.server === undefined &&
   revision.status?.guard === undefined;
 
-/** Returns the reported state of a rollout that has begun. */
 function getReportedState({ status }: RevisionResource): Partial<Decision> {
   const { phase, message, reason } = status ?? {};
   if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};

@@ -62,7 +62,6 @@ export type RevisionWorld = DatabaseAnswer & {
   build: BuildWorld | undefined;
   api: KubeObject | undefined;
   queue: KubeObject | undefined;
-  /** The decision about the queue of its deployment, by the work there is. */
   queueState?: QueueState | undefined;
   /** True if it is tried out with a share of the threads before it serves. */
   isTriedOut?: boolean;
@@ -87,7 +86,6 @@ export type RevisionWorld = DatabaseAnswer & {
   now: Date;
 };
 
-/** A revision and all that a decision about it reads. */
 export type Situation = {
   revision: RevisionResource;
   world: RevisionWorld;

@@ -85,7 +85,6 @@ const dropFormerBuild: RevisionPart = async (deps, { revision, decision }, { sig
   return {};
 };
 
-/** All parts of a revision, in the order in which they come. */
 const PARTS: readonly RevisionPart[] = [build, keepEnvironment, keepLogs, dropFormerBuild];
 
 /** Starts a revision beside the serving one, and stops it when it has failed or was replaced. */

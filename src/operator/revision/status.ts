@@ -35,7 +35,6 @@ export type RevisionView = {
   /** Name of the Secret that its pods get. */
   secretName?: string | undefined;
   logTail?: string | undefined;
-  /** The kind of work that its pods pin to it. */
   pin?: Pin | undefined;
   /** Name of the ConfigMap with the whole log of its build, if that was kept just now. */
   buildLog?: string | undefined;
@@ -87,7 +86,6 @@ function deriveTemplates(
   };
 }
 
-/** Returns the fields that keep their first value. */
 function mergeFirstValues(revision: RevisionResource, view: RevisionView): RevisionStatusFields {
   const { decision, world, secretName, logTail, buildLog } = view;
   const { spec, status: before = {} } = revision;

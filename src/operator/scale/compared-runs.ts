@@ -65,7 +65,6 @@ export class ComparedRuns {
     );
   }
 
-  /** The processes that are known. */
   get size(): number {
     return this.#processes.size;
   }

@@ -57,7 +57,6 @@ export class PromQueries {
     }
   }
 
-  /** Returns the last answers about these revisions, by their query. */
   getAnswers(
     deployment: string,
     revisions: Revisions & { checks: readonly { query?: string }[] },
@@ -72,7 +71,6 @@ export class PromQueries {
     );
   }
 
-  /** Forgets the answers about a deployment. */
   dropAnswers(deployment: string): void {
     this.#answers.delete(deployment);
   }

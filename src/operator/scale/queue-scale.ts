@@ -122,5 +122,4 @@ const findPeakSince = (asked: readonly Asked[], since: number): number =>
       .map(({ workers }) => workers),
   );
 
-/** The present queue of a deployment that may be scaled. */
 export type Scalable = { bounds: QueueBounds; live: number };

@@ -33,7 +33,6 @@ export class ReportedWork {
     });
   }
 
-  /** Bytes that the reports take. */
   get bytes(): number {
     return this.#known.bytes;
   }

@@ -37,7 +37,6 @@ const diffCounts = (former: EndCounts, now: EndCounts): EndCounts => ({
 const diffHistogram = (now: Histogram, former: Histogram): Histogram =>
   now.map((count, at) => count - (former[at] ?? 0));
 
-/** The same of both revisions. */
 type Both<T> = { candidate: T; stable: T };
 
 /**
@@ -63,7 +62,6 @@ export type VerdictState = { of: string; share: number; checks: CheckState[]; fa
 export type VerdictSituation = Both<EndCounts> & {
   /** Their runs under way, by the time since they began. */
   ages: Both<readonly number[]>;
-  /** The last answers to queries. */
   answers: ReadonlyMap<string, QueryAnswer>;
   /** Both revisions and the checks, as one text: with others it begins again. */
   of: string;
@@ -205,7 +203,6 @@ function compareQueryValues(
 
 /** Characters of a query that a message shows. */
 const SHOWN = 80;
-/** Returns how messages call a check. */
 const describeCheck = ({ figure, query = '' }: RolloutCheck): string =>
   figure ?? `the query ${query.length > SHOWN ? `${query.slice(0, SHOWN)}...` : query}`;
 
@@ -255,7 +252,6 @@ function countHits(
   };
 }
 
-/** Returns the same of both revisions. */
 const mapBoth = <T, R>({ candidate, stable }: Both<T>, each: (one: T) => R): Both<R> => ({
   candidate: each(candidate),
   stable: each(stable),
@@ -318,7 +314,6 @@ function findQuantile(times: Histogram): number {
 
 /** The result of the checks: all are fine at this share, one has failed, or it waits for the reason of the message. */
 export type Verdict = { state: 'fine' | 'failed' | 'waits'; message: string };
-/** The same with the revision and the share that it is about. */
 export type VerdictOnShare = Verdict & { candidate: string; share: number };
 
 /** The runs that tell something by a figure, where not all do. */
@@ -341,7 +336,6 @@ export function summarizeVerdict(
   };
 }
 
-/** Returns why a check is not fine so far. */
 function explainOpenCheck(
   check: RolloutCheck,
   { failures, fine, found, lacks }: CheckState,

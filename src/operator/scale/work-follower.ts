@@ -60,14 +60,12 @@ export type FollowerOptions = {
   wakeDraining: (deployment: string, revision: string) => void;
   /** Returns the revision of a deployment that is tried out and has checks. */
   trial: (deployment: string) => Trial | undefined;
-  /** Asks the Prometheus server of the installation, where it names one. */
   queries: Pick<PromQueries, 'ask' | 'getAnswers' | 'dropAnswers'> | undefined;
   /** Returns true if this work may let the deployment fall asleep, or wake it. */
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Returns how many threads wait for people by the status of a deployment. Undefined: nobody writes it now. */
   interrupted: (deployment: string) => number | undefined;
   lagged: Lagged;
-  /** Called when a deployment is to be looked at. */
   wake: (deployment: string) => void;
   /** Called with the facts of a deployment's servers, by revision, when a process has reported others than before. */
   learned: (deployment: string, servers: ReadonlyMap<string, ServerFacts>) => void;
@@ -87,7 +85,6 @@ export type WorkView = {
   drain(deployment: string, revision: string): number | undefined;
   /** Returns the result of the checks of the revision that is tried out. Undefined while nobody has looked. */
   getVerdict(deployment: string): VerdictOnShare | undefined;
-  /** Returns the last word on the gate of the revision that is tried out. */
   getGateReport(deployment: string): GateReport | undefined;
   /** Returns the facts of a revision's server that were reported lately. */
   getServer(deployment: string, revision: string): ServerFacts | undefined;
@@ -305,7 +302,6 @@ export class WorkFollower implements WorkView {
     if (before?.desired !== state.desired || before.reason !== state.reason) wake(deployment);
   }
 
-  /** Compares a revision that is tried out with the one that serves. */
   #compareTrial(deployment: string, signal: AbortSignal): void {
     const trial = this.#options.trial(deployment);
     const before = this.#verdicts.get(deployment);

@@ -52,7 +52,6 @@ class PhaseCounts {
     else this.#phases.set(key, phase);
   }
 
-  /** Returns how many revisions of a namespace have each phase. */
   listPhaseCounts(namespace: string): [RevisionStatus, number][] {
     return [...(this.#counts.get(namespace) ?? [])];
   }
@@ -81,7 +80,6 @@ export function exportObjects(
   exportPods(metrics, caches.pods);
 }
 
-/** Returns the one sample of a value that is known. */
 const toSamples = (value: number | undefined) =>
   value === undefined ? [] : [{ labels: {}, value }];
 const toEpochSeconds = (moment: string | undefined): number | undefined =>

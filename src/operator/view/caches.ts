@@ -95,7 +95,6 @@ const backupEnd: IndexBy<BackupResource> = ({ status }) => {
   return status?.verifying === undefined ? [] : ['verifying'];
 };
 
-/** The part of the table whose objects are cached. */
 type CachedKinds = {
   [
     N in keyof typeof OPERATOR_KINDS as (typeof OPERATOR_KINDS)[N] extends { cached: string }
@@ -104,7 +103,6 @@ type CachedKinds = {
   ]: (typeof OPERATOR_KINDS)[N];
 };
 type ObjectOf<R> = R extends { kind: Kind<infer T> } ? T : never;
-/** One cache for each cached kind of the table. */
 export type Caches = { [N in keyof CachedKinds]: Cache<ObjectOf<CachedKinds[N]>> };
 
 /** The indexes of caches beside those by which the children of a deployment or revision are found. */

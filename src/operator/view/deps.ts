@@ -23,12 +23,9 @@ export type OperatorDeps = {
   table: KindTable;
   /** The optional kinds that the cluster does not have. */
   missing: Pick<MissingKinds, 'has'>;
-  /** The features of the parents of routes. */
   routeParents: Pick<RouteParents, 'features'>;
   settings: OperatorSettings;
-  /** The last looks at followed branches. */
   branches: BranchView;
-  /** The looks at git hosts that builds begin with. */
   buildLooks: BuildLooksView;
   /** Where requests to git hosts may go. */
   gitPlaces: GitPlaces;
@@ -38,10 +35,8 @@ export type OperatorDeps = {
   backupTurns: Pick<InTurn, 'run'>;
   /** The databases that may restart now. */
   restartTurns: TakenTurns;
-  /** The ports that deployments keep. */
   ports: Pick<PortKeeper, 'keep'>;
   /** Returns when no operator worked. */
   absences: () => TimeSpan[];
-  /** The work that the agents have reported, and the decisions by it. */
   work: WorkView;
 };

@@ -5,7 +5,6 @@ export class InTurn {
   /** For each tenant, which of all builds that began here was its latest. A new leader counts from the start. */
   readonly latest = new Map<string, number>();
 
-  /** Notes that a build of a tenant has begun. */
   note(tenant: string): void {
     this.#begun += 1;
     this.latest.set(tenant, this.#begun);

@@ -9,7 +9,6 @@ export class MissingKinds {
 
   has = ({ apiVersion, kind }: Name): boolean => this.#missing.has(`${apiVersion} ${kind}`);
 
-  /** Calls this when a kind that was missing has been installed. */
   subscribe(handle: () => void): void {
     this.#installed.push(handle);
   }

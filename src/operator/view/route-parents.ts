@@ -60,7 +60,6 @@ export class RouteParents {
     }
   }
 
-  /** Looks from time to time, until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#options.parents.length === 0) return;
     while (await sleepUnlessAborted(LOOK, signal)) await this.look(signal);

@@ -8,7 +8,6 @@ const SEEN_WITHIN = 30_000;
 export class TakenTurns {
   readonly #until = new Map<string, number>();
 
-  /** Notes that a database restarts by this request. */
   take(request: string, now: Date): void {
     for (const [other, until] of this.#until) if (until <= now.getTime()) this.#until.delete(other);
     this.#until.set(request, now.getTime() + SEEN_WITHIN);

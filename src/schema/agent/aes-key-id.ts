@@ -3,7 +3,6 @@ import { hkdfSync } from 'node:crypto';
 /** The variables with keys of encryption, in the order in which they count. */
 export const ENCRYPTION_KEYS = ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'];
 
-/** Bytes of the id of a key. */
 export const AES_ID_BYTES = 4;
 /** The name under which values of a module of `encryption.path` are known. Nobody else can tell its keys. */
 export const MODULE_KEY = 'encryption.path';

@@ -323,11 +323,8 @@ const OF_PYTHON: Readonly<Record<string, string>> = {
     'checkpoints of JavaScript are JSON; Python objects are not read',
 };
 
-/** Where the settings are used. */
 type Place = {
-  /** Whether some graph is in Python. */
   python: boolean;
-  /** The version of Node that runs. */
   node: string;
 };
 

@@ -266,7 +266,6 @@ export const StreamQuery = Type.Object(namespaces);
 const Free = buildJsonObjectSchema('Not ours to describe.');
 const Nodes = Type.Union([Type.Literal('*'), Type.Array(Type.String()), Type.Null()]);
 
-/** The stored call of a run. */
 export const RunKwargs = Type.Object({
   input: Type.Unknown(),
   command: Type.Union([Free, Type.Null()]),

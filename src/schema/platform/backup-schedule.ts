@@ -16,7 +16,6 @@ function computeNextTick({ schedule = '', timeZone = 'UTC' }: When, after: Date)
   );
 }
 
-/** The paths of both fields in the resource. */
 const IN_RESOURCE = { schedule: 'database.backup.schedule', timeZone: 'database.backup.timeZone' };
 
 /** Returns the sentence on a schedule that is none, or never comes. It begins with the path of the field. */

@@ -107,7 +107,6 @@ const KeyIds = Type.Array(Type.String({ maxLength: 64 }), {
 const buildTextSchema = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ maxLength, description }));
 
-/** The fields of a backup's status. */
 export const backupStatus = {
   phase: Type.Optional(buildEnumSchema(BACKUP_PHASES)),
   reason: buildTextSchema(128, 'Machine-readable reason of a failure, or why its Job has no pod.'),

@@ -8,7 +8,6 @@ import {
 
 /* The pods of a deployment, and the events that Kubernetes has of its objects. */
 
-/** A pod of a deployment. */
 export const DeploymentPod = Type.Object({
   name: Type.String(),
   component: Type.String({
@@ -34,7 +33,6 @@ export const DeploymentPod = Type.Object({
 });
 export type DeploymentPod = Static<typeof DeploymentPod>;
 
-/** An event of an object that belongs to a deployment. */
 export const DeploymentKubeEvent = Type.Object({
   type: buildEnumSchema(['Normal', 'Warning']),
   reason: Type.String(),

@@ -92,7 +92,6 @@ const summaryFields = {
   updated_at: buildDateTimeSchema('Read-only.'),
 };
 
-/** A deployment as a row of a list. */
 export const DeploymentSummary = Type.Object(summaryFields);
 export type DeploymentSummary = Static<typeof DeploymentSummary>;
 
@@ -136,7 +135,6 @@ export const UnmatchedPushShown = Type.Object(
   },
 );
 
-/** All that is known of how one deployment is. */
 export const DeploymentDetails = Type.Object({
   ...summaryFields,
   conditions: Type.Array(Condition),

@@ -207,7 +207,6 @@ export const DeploymentPatchRequest = buildClosedSchema({
   rollout: Type.Optional(buildNullableSchema(RolloutMoveRequest)),
 });
 
-/** The route of a deployment, as REST shows it. */
 const RouteShown = buildClosedSchema(
   {
     hosts: Type.Array(Type.String(), { description: 'Hosts that it has.' }),
@@ -284,7 +283,6 @@ const RolloutShown = buildClosedSchema(
   },
 );
 
-/** The restore of a deployment's database, as REST shows it. */
 const RestoreShown = buildClosedSchema(
   {
     status: buildEnumSchema(['True', 'False', 'Unknown'], {

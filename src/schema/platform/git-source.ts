@@ -76,7 +76,6 @@ const IMAGE_RULES: SourceRule[] = [
   },
 ];
 
-/** Returns the first broken rule's sentence. */
 const findBrokenRule = (text: string, rules: readonly SourceRule[]): string | undefined =>
   rules.find((rule) =>
     'needs' in rule ? !new RegExp(rule.needs).test(text) : new RegExp(rule.forbids).test(text),

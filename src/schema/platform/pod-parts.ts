@@ -63,7 +63,6 @@ const KeyRef = buildObjectSchema({
 });
 const named = { name: buildTextSchema(253), optional: flag };
 
-/** Labels that objects have. */
 export const LabelSelector = buildObjectSchema({
   matchLabels: buildTextMapSchema(32),
   matchExpressions: buildPartsSchema(
@@ -108,7 +107,6 @@ const ProjectedSource = buildObjectSchema({
   ),
 });
 
-/** The sources of a volume, by their names. */
 export const VOLUME_SOURCES = {
   configMap: buildOptionalField(buildObjectSchema({ ...named, items, defaultMode: mode })),
   secret: buildOptionalField(
@@ -174,7 +172,6 @@ const profile = buildOptionalField(
   buildObjectSchema({ type: Type.String({ maxLength: 64 }), localhostProfile: buildTextSchema() }),
 );
 
-/** The security context of one container. */
 export const SecurityContext = buildObjectSchema({
   allowPrivilegeEscalation: flag,
   appArmorProfile: profile,

@@ -46,7 +46,6 @@ const Replacement = Type.Object(
 );
 export type Replacement = Static<typeof Replacement>;
 
-/** A volume that is not in use any more. */
 export const FormerVolume = Type.Object({
   claim: Type.String({ maxLength: 253, description: 'The volume claim.' }),
   until: buildDateTimeSchema('When it is deleted.'),

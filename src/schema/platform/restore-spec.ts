@@ -120,7 +120,6 @@ export const FilledFrom = {
   ),
 };
 
-/** The backup that was chosen for a deployment to begin with. */
 const ChosenBackup = Type.Object(
   {
     backup: Type.String({

@@ -67,7 +67,6 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** REST's view of a revision. */
 export const Revision = buildClosedSchema({
   id: buildUuidSchema('Read-only.'),
   deployment_id: buildUuidSchema('Read-only.'),

@@ -31,7 +31,6 @@ export const MOST_DRAINING = 3;
 /** Steps of a rollout at most. */
 const MOST_STEPS = 20;
 
-/** A step of a rollout by share. */
 const RolloutStep = buildClosedSchema({
   share: Type.Integer({
     minimum: 1,
@@ -198,7 +197,6 @@ export const DrainingRevision = Type.Object({
 });
 export type DrainingRevision = Static<typeof DrainingRevision>;
 
-/** A revision that is tried out. */
 export const CandidateRevision = Type.Object({
   revision: buildNameSchema('The revision that is tried out.'),
   step: Type.Integer({ minimum: 0, description: 'The step that it is at, the first one being 1.' }),
@@ -244,7 +242,6 @@ export const buildGateId = (
 const CAUSES = ['Person', 'Failure', 'Gate', 'Check'] as const;
 export type AbortCause = (typeof CAUSES)[number];
 
-/** A revision that was tried out and given up. */
 export const AbortedRevision = Type.Object({
   revision: buildNameSchema('The revision that was given up.'),
   since: buildDateTimeSchema('When it was given up.'),

@@ -170,7 +170,6 @@ export const checksRules: CelRule[] = [
   },
 ];
 
-/** Where a query is asked. */
 type QueryOf = { namespace: string; deployment: string; revision: string };
 
 /** Returns a query about one revision. */
@@ -183,7 +182,6 @@ export function parseGateInput({ input }: GateSpec): Record<string, unknown> | u
   return isObject(read) ? read : undefined;
 }
 
-/** The parts of a deployment that say which of its revisions are compared. */
 type Tried = {
   spec: {
     rollout?: { checks?: readonly RolloutCheck[] } | undefined;

@@ -11,7 +11,6 @@ const LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 export const HOST_NAME = `^${LABEL}([.]${LABEL})*$`;
 /** The form of a path: `/`, or steps without a slash at the end. No step begins with a dot. */
 export const ROUTE_PATH = '^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+)$';
-/** The form of the pattern of a path. */
 const PATH_PATTERN = '^(/|(/[{}A-Za-z0-9_~-][{}A-Za-z0-9._~-]*)+)$';
 /** The form of a host that a Listener names. `*` stands for one label, as in a certificate. */
 export const GRANTED_HOST = `^([*][.])?${LABEL}([.]${LABEL})*$`;
@@ -36,7 +35,6 @@ export const expandRoutePattern = (
   { name, namespace }: { name: string; namespace: string },
 ): string => pattern.replaceAll('{name}', name).replaceAll('{namespace}', namespace);
 
-/** The patterns of an installation. */
 export type PlacePatterns = { host: string; path: string };
 
 /** Two namespaces of which a pattern without a separator may take the one for an end of the other's. */

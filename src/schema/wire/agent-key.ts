@@ -14,7 +14,6 @@ const RANDOM_BYTES = 32;
 export const CURRENT_KEY = 'api-key';
 export const PREVIOUS_KEY = 'previous';
 
-/** REST's view of a key. */
 export const AgentKey = buildClosedSchema({
   api_key: Type.String({ description: 'Sent in X-Api-Key, or as a bearer token.' }),
   previous_api_key: buildNullableSchema(

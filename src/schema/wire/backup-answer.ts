@@ -9,7 +9,6 @@ import {
 
 const buildTextSchema = (description: string) => Type.String({ description });
 
-/** REST's view of a backup. */
 export const BackupAnswer = buildClosedSchema({
   name: buildTextSchema('Name of its Backup object.'),
   status: buildEnumSchema(BACKUP_PHASES, { description: 'How far it is.' }),
@@ -43,7 +42,6 @@ export const BackupAnswer = buildClosedSchema({
 });
 export type BackupAnswer = Static<typeof BackupAnswer>;
 
-/** The answer to a request for a backup. */
 export const BackupRequested = buildClosedSchema({
   requested_at: buildDateTimeSchema('Names the request: the backup that it makes has the same.'),
 });

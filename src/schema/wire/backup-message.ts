@@ -20,7 +20,6 @@ export type S3Target = {
 /** A volume claim in the namespace of each deployment. */
 export type ClaimTarget = { claim: string } & Pick<S3Target, 'prefix'>;
 
-/** A place for backups. */
 export type BackupTarget = S3Target | ClaimTarget;
 
 /** Tells a volume claim from a store that speaks S3. */
@@ -32,7 +31,6 @@ export type BackupKeep = { count: number } | { days: number };
 /** Whose data a folder below a target is. */
 export type BackupOwner = { tenant: string; id: string; uid: string };
 
-/** The order for one backup. */
 export type BackupOrder = {
   name: string;
   target: BackupTarget;
@@ -77,20 +75,16 @@ type EntryFacts = {
   holds: object;
 };
 
-/** The entry of a dump. */
 export type DumpEntry = EntryFacts & { method: 'dump'; sha256: string };
 /** The entry of a copy of the files, with its name beside the log. */
 export type CopyEntry = EntryFacts & { method: 'continuous'; copy: string };
-/** One file of the catalogue. */
 export type CatalogueEntry = DumpEntry | CopyEntry;
 
-/** The termination message of a backup that succeeded. */
 export type BackupDone = Pick<CatalogueEntry, 'from' | 'until' | 'bytes' | 'migration' | 'keys'> & {
   /** A sentence on backups that could not be removed. */
   trouble?: string;
 };
 
-/** Why a backup failed. */
 export const BACKUP_FAILURES = [
   'TargetMissing',
   'TargetUnreachable',

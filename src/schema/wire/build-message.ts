@@ -27,10 +27,8 @@ export const LAST_STAGE = 'push' satisfies BuildStage;
 export const INDEXES = 'indexes';
 export const INDEX_PORT = 8471;
 
-/** The end of a stage that failed. */
 export type StageFailure = { reason: StageReason; message: string };
 
-/** The message of `clone`. */
 export type ClonedCommit = { commit: string };
 
 /**

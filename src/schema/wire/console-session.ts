@@ -6,7 +6,6 @@ import { buildClosedSchema, buildEnumSchema } from '../types.ts';
 const REASONS = ['ended', 'revoked', 'signed_out'] as const;
 export type EndOfSession = (typeof REASONS)[number];
 
-/** The credentials with which a session begins. */
 export const SignIn = buildClosedSchema({
   api_key: Type.String({ minLength: 1, maxLength: 1024 }),
 });
@@ -22,5 +21,4 @@ export const BrowserSession = Type.Object({
 });
 export type BrowserSession = Static<typeof BrowserSession>;
 
-/** The answer to a request for which there is no session. */
 export type NotSignedIn = { detail: string; reason: EndOfSession };

@@ -6,7 +6,6 @@ import { Type } from 'typebox';
  * of kept ports, from which each process tells them to agents in its answers to their reports.
  */
 
-/** The entry of the ConfigMap. */
 export const GATEWAY_KEYS_ENTRY = 'gateway-keys';
 
 /** Keys that a gateway has at most: one for each of its processes. */

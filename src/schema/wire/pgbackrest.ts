@@ -90,7 +90,6 @@ const buildAuthorityFile = (
   name: string,
 ): Record<string, string> => (ca === undefined ? {} : { [name]: ca });
 
-/** Returns a word as a shell reads it. */
 const quoteWord = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Returns a command as a shell reads it. */

@@ -5,7 +5,6 @@ import type { BackupOwner, BackupTarget } from './backup-message.ts';
 /** The order to restore one backup into the empty database of a new deployment. */
 export type RestoreOrder = {
   target: BackupTarget;
-  /** Whose backup it is. */
   owner: Pick<BackupOwner, 'tenant' | 'id'>;
   /** Its name in the catalogue. Unset: the newest with data of `at` or before, or the newest of all. */
   name?: string;
@@ -47,7 +46,6 @@ export type VerifyFailure = { reason: VerifyFailureReason; message: string };
  */
 export type RestoreDone = { backup: string; from: string; copy?: string };
 
-/** Why a restore failed. */
 export const RESTORE_FAILURES = [
   'BackupMissing',
   'TimeNotKept',

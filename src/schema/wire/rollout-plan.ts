@@ -25,7 +25,6 @@ export const RolloutGate = Type.Object({
 });
 export type RolloutGate = Static<typeof RolloutGate>;
 
-/** The revision that is tried out. */
 export const CandidateShare = Type.Object({
   revision: buildRevisionNameSchema(
     'The revision. It is one of the living ones, and begins nothing by itself.',

@@ -60,7 +60,6 @@ export const RunCounts = Type.Object({
 });
 export type RunCounts = Static<typeof RunCounts>;
 
-/** The histograms of counts. */
 export const HISTOGRAMS = ['durations', 'waits', 'tokens', 'ages'] as const;
 export type HistogramName = (typeof HISTOGRAMS)[number];
 

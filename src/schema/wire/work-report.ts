@@ -73,7 +73,6 @@ export const ServerFacts = Type.Object({
 });
 export type ServerFacts = Static<typeof ServerFacts>;
 
-/** How the run of a gate stands. */
 export const GateReport = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 320, description: 'The gate.' }),
   status: buildEnumSchema(RUN_STATUSES, { description: 'The status of its run.' }),

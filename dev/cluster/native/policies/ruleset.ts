@@ -15,7 +15,6 @@ const COMMENT = 128;
 
 type Direction = 'egress' | 'ingress';
 type Rule = { peers: Peer[] | undefined; ports: PolicyPort[] | undefined };
-/** The pod and direction of a chain. */
 type Side = { pod: Pod; direction: Direction; world: World };
 
 /** Returns the text that `nft -f` reads. It replaces the whole table at once. */

@@ -7,7 +7,6 @@ import type { Db } from './pool.ts';
  * transaction, that makes the request's records. So a request that makes none leaves no key.
  */
 
-/** Hours for which a key is kept. */
 const KEPT_HOURS = 24;
 export const KEY_SECONDS = KEPT_HOURS * 3600;
 

@@ -1,7 +1,6 @@
 /** Connections of one server process: its own pool, and that of each thread that runs graphs. */
 export type Shares = { server: number; threads: number; perThread: number };
 
-/** The same, with the threads of each language. */
 export type LanguageShares = Shares & Threads;
 type Threads = { javascript: number; python: number };
 
@@ -14,7 +13,6 @@ type ConnectionBudget = {
   /** All connections that the process may open; undefined where nobody counts them. */
   connections: number | undefined;
   poolSize: number;
-  /** The threads that there would be. */
   threads: number;
 };
 

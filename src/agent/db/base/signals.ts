@@ -54,7 +54,6 @@ export const formatRevisionSession = (revision: string): string =>
 
 export type Signals = {
   processId: string;
-  /** Sends to one process, or to all. */
   send(signal: Signal, to?: string): Promise<void>;
 };
 
@@ -64,7 +63,6 @@ export type SignalHandlers = { signal: (signal: Signal) => void; reconnected: ()
 /** A connection that lasts, and all that Postgres keeps for it. */
 export type Session = Client;
 
-/** The other uses of the session in which a process hears signals. */
 export type SessionUse = {
   /** Prepares a new session, before anybody relies on it. */
   begin(session: Session): Promise<void>;
@@ -76,7 +74,6 @@ export type SessionUse = {
 };
 
 export type SignalConnection = Signals & {
-  /** Hears the signals of others from now on. */
   listen(handlers: SignalHandlers, use?: SessionUse): Promise<void>;
   close(): Promise<void>;
 };
@@ -115,10 +112,8 @@ export function openSignals(
   };
 }
 
-/** The uses of each session, one after the other. */
 type Uses = { handlers: SignalHandlers; use: SessionUse | undefined };
 
-/** The connection on which a process hears signals. */
 class Listener {
   readonly #uri: string;
   readonly #channels: string[];

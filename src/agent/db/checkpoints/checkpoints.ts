@@ -154,7 +154,6 @@ type Written = {
   puts: (NewCheckpoint & Under)[];
 };
 
-/** Returns the contents of the columns of values, writes and metadata. */
 async function sealSteps({ codec }: Db, { blobs, writes, puts }: Written) {
   const sealBytes = async (
     { context }: Under,

@@ -15,7 +15,6 @@ export type ListChange = {
 /** Elements of the base from the first number to the second, both included; or new ones. */
 type ListPart = [from: number, to: number] | { new: unknown[] };
 
-/** A row as it was read. */
 export type StoredList = [
   threadId: string,
   namespace: string,

@@ -130,7 +130,6 @@ function mayBePacked(
   return namespace === undefined || limit === undefined || found < limit;
 }
 
-/** SQL terms for a reader's request. */
 type Terms = Record<'thread' | 'graph' | 'id' | 'end' | 'meta' | 'most', string | undefined>;
 
 /** Returns the condition for packs that are opened at all. A filter by metadata may have to open all of them. */
@@ -146,7 +145,6 @@ function buildPacksCondition({ thread, graph, id, end, meta, most }: Terms): str
   });
 }
 
-/** Returns the source of the checkpoints that are asked for, with its parameters. */
 function buildSource(
   { threadId, namespace, checkpointId, before, metadata, limit }: WhichCheckpoints,
   packed: boolean,

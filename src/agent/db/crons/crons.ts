@@ -222,7 +222,6 @@ const buildOrderSql = ({ sort_by, sort_order }: CronSearch): string => {
   return `c.${column} ${sort_order ?? 'desc'}${last}`;
 };
 
-/** A cron with its ids and the selected fields. */
 export type FoundCron = Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>;
 
 /** Returns one row more than asked for, where there is a next page. */

@@ -30,7 +30,6 @@ export type SealedTable = {
   name: string;
   /** The column with the id of the thread whose rows these are, if they are a thread's. */
   thread?: string;
-  /** Other columns that places need. */
   known?: string[];
   columns: Record<string, { type: 'jsonb' | 'json' | 'text' | 'bytea'; reseal: Reseal }>;
 };
@@ -48,13 +47,11 @@ async function sealAgain(codec: Codec, place: Place, stored: unknown): Promise<u
   return 'protocol' in stored ? { protocol: stored['protocol'], ...fresh } : fresh;
 }
 
-/** A value in a column of JSON. */
 const buildJsonColumn = (place: (row: Row) => Place, type: 'jsonb' | 'json' = 'jsonb') => ({
   type,
   reseal: (codec: Codec, stored: unknown, row: Row) => sealAgain(codec, place(row), stored),
 });
 
-/** JSON in a column of text. */
 const buildTextColumn = (place: (row: Row) => Place) => ({
   type: 'text' as const,
   reseal: async (codec: Codec, stored: unknown, row: Row) => {
@@ -94,7 +91,6 @@ async function replaceNamed(codec: Codec, name: string, stored: unknown): Promis
     : Object.fromEntries(parts.map(([key, , fresh]) => [key, fresh]));
 }
 
-/** Metadata, a config or a context. */
 const record = (of: RecordName) => ({
   type: 'jsonb' as const,
   reseal: (codec: Codec, stored: unknown) => sealRecordAgain(codec, of, stored),
@@ -122,7 +118,6 @@ async function sealBytesAgain(
   return fresh === parsed ? stored : Buffer.from(JSON.stringify(fresh));
 }
 
-/** The value of a checkpoint, by its encoding. */
 const buildBytesColumn = (place: (row: Row) => Place) => ({
   type: 'bytea' as const,
   reseal: (codec: Codec, stored: unknown, row: Row) =>
@@ -197,7 +192,6 @@ async function sealPackAgain(codec: Codec, packed: Packed[]): Promise<Packed[]> 
   return changes ? all : packed;
 }
 
-/** The message of an end that is still to be sent. */
 async function sealMessageAgain(codec: Codec, message: Row): Promise<Row> {
   const parts = {
     kwargs: await sealAgain(codec, runKwargsPlace(getId(message, 'run_id')), message['kwargs']),
@@ -218,7 +212,6 @@ const getId = (row: Row, name: string): string => row[name] as string;
 
 type Listeners = { url?: unknown; push?: Record<string, { host: string; config: unknown }> };
 
-/** Whom a run tells. */
 async function sealListenersAgain(
   codec: Codec,
   stored: Listeners | null,
@@ -239,7 +232,6 @@ async function sealListenersAgain(
     : stored;
 }
 
-/** The parts of a push notification besides its message. */
 async function sealPushAgain(codec: Codec, push: Row | null, threadId: string): Promise<unknown> {
   if (push === null) return push;
   const config = await sealAgain(codec, buildWebhookUrlPlace(getId(push, 'task')), push['config']);

@@ -76,7 +76,6 @@ export type KeptEvents = {
   busy: boolean;
 };
 
-/** A thread, and the process that reads it. */
 export type KeptEventsKey = { threadId: string; reader: string };
 
 type KeptRow = {

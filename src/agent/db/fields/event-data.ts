@@ -5,7 +5,6 @@ import { runUnderContext, type EncryptionContext } from '../../kernel/encryption
 
 export const buildEventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
 
-/** Returns the content of the column of an event's data. */
 const sealEvent = ({ codec }: Db, { run_id, json, context }: NewEventData): Promise<string> =>
   runUnderContext(context, () => codec.seal(buildEventPlace(run_id), toFieldText(json)));
 

@@ -62,13 +62,11 @@ export type SavedThread = {
   checkpoints: number;
   /** Named by the last checkpoint. */
   graph_id: string | null;
-  /** Times of the first and the last checkpoint. */
   first: string | null;
   last: string | null;
   interrupted: boolean;
   /** Sends wait at a checkpoint in a form before version 4, in which they are writes of its parent. */
   older_sends: boolean;
-  /** Types of the values and writes. */
   types: string[];
 };
 
@@ -93,7 +91,6 @@ export async function loadSavedThread(db: Db, threadId: string): Promise<SavedTh
   return row!;
 }
 
-/** Where a row is, and how many bytes it has. */
 export type RowPlace = { at: string; bytes: number };
 
 /** Returns the places of a thread's checkpoints, oldest first. */

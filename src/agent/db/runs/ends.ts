@@ -20,7 +20,6 @@ export type FinishRun = {
   error: object | null;
   /** The one that its end is encrypted under. */
   context?: EncryptionContext | undefined;
-  /** True for a run whose end is sent by webhook. */
   webhook: boolean;
   thread: { status: 'idle' | 'interrupted' | 'error'; interrupts: string | undefined } & StateText;
 };

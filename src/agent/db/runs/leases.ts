@@ -24,7 +24,6 @@ export type Claimed = {
   alone: boolean;
   /** The cancel that was asked for in the run's former life, whose worker handed it back before it heard. */
   cancel: 'interrupt' | 'rollback' | null;
-  /** The one that the run is pinned to. */
   revision: string | null;
   /** Seconds from the time that it was due. Null: it had begun before. */
   waited: number | null;
@@ -196,7 +195,6 @@ export type Lost = {
   run_id: string;
   thread_id: string;
   graph_id: string;
-  /** The one that the run is pinned to. */
   revision: string | null;
   temporary: boolean;
   cancel: 'interrupt' | 'rollback' | null;
@@ -206,7 +204,6 @@ export type Lost = {
   lost: number;
   /** False when its worker had only claimed it. */
   begun: boolean;
-  /** True when the run publishes protocol events. */
   protocol: boolean;
   /** True when a webhook is to hear of its end. */
   told: boolean;

@@ -40,7 +40,6 @@ export type PinPart = {
   values: (own: string) => string;
   /** The change of a thread that is there. `t` is its row, and `asked` has the run. */
   change: (own: string) => string;
-  /** True if the run may start in this process. */
   startsHere: (own: string) => string;
   /** The values of the parameters that the part uses: none, or the revision. */
   parameters: string[];

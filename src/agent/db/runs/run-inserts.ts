@@ -247,7 +247,6 @@ const formatKeyIds = ({ run_id, thread_id, task }: NewRun): string =>
 export const isContinued = ({ input, command }: NewRun['kwargs']): boolean =>
   input === null || command !== null;
 
-/** Returns the contents of the columns of a run. */
 async function buildColumns(
   db: Db,
   { run_id, metadata, kwargs, webhook, task, thread }: NewRun,
@@ -283,7 +282,6 @@ function toInsertedRun(
   return { run, thread_readers, empty, thread_seq, revision };
 }
 
-/** The queue that waiting runs get tickets for. */
 type Queue = {
   insert<T>(runs: NewRun[], within: (ticket: TicketInsert) => Promise<T>): Promise<T>;
 };
@@ -303,7 +301,6 @@ export type RunInserts = {
    * Throws `Conflict` when another run of the thread was started at the same moment.
    */
   started: Insert<[Starter]>;
-  /** Inserts a run and its ticket. */
   waiting: Insert;
   /** Does the same within a transaction, for runs of different threads. */
   waitingIn: (tx: Db, runs: NewRun[]) => Promise<(Inserted | undefined)[]>;

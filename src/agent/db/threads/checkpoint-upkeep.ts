@@ -111,7 +111,6 @@ async function deleteUnusedValues(
 
 type Kept = { checkpoint_ns: string; checkpoint_id: string; newest: boolean };
 
-/** Returns the condition that a checkpoint holds a value of the channel. */
 const buildHoldsValueSql = (checkpoint: string, channel: string): string =>
   `exists (select 1 from gx.checkpoint_blobs b where b.thread_id = $1 and b.checkpoint_ns = ${checkpoint}.checkpoint_ns
     and b.channel = ${channel} and b.version = ${checkpoint}.checkpoint->'channel_versions'->>${channel} and b.type <> 'empty')`;
@@ -190,7 +189,6 @@ export async function pruneCheckpoints(tx: Db, threadId: string): Promise<void> 
 
 const OF_VERSION = 'thread_id = $1 and checkpoint_ns = $2 and channel = $3 and version = $4';
 
-/** Returns the context that the version of a channel is encrypted under. */
 async function loadBlobContext(tx: Db, key: string[]): Promise<EncryptionContext | undefined> {
   if (tx.codec === PLAIN) return undefined;
   const [row] = await tx.query<{ blob: Buffer | null }>({

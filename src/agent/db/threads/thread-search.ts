@@ -97,7 +97,6 @@ export async function searchThreads(
 
 const buildMicrosecondsSql = (column: string): string =>
   `(extract(epoch from t.${column}) * 1000000)::bigint::text`;
-/** The value of a column by which threads are sorted, as a cursor has it. */
 const PLACES: Record<SortedColumn, string> = {
   thread_id: 't.thread_id::text',
   created_at: buildMicrosecondsSql('created_at'),

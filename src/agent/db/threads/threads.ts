@@ -265,7 +265,6 @@ export function deleteThreads(
   });
 }
 
-/** Deletes the other rows of threads that are gone. */
 async function deleteRestOf(tx: Db, threadIds: string[]): Promise<void> {
   const values = [threadIds];
   // A cron may have been made after the others were deleted.

@@ -110,7 +110,6 @@ export type DueWebhook = {
   expired: boolean;
 };
 
-/** The same as it is read again. */
 export type ReportedPush = {
   config: PushConfig;
   questions: buildJsonObjectSchema | null;

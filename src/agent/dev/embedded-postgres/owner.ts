@@ -66,7 +66,6 @@ function readStat(pid: number): string[] | undefined {
   }
 }
 
-/** Waits until a Postgres without an owner is gone. */
 async function waitUntilFree(folder: string): Promise<void> {
   const deadline = Date.now() + STOPS_WITHIN;
   for (let pid = findPostmaster(folder); pid !== undefined; pid = findPostmaster(folder)) {

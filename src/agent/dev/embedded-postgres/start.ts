@@ -44,7 +44,6 @@ export type PostgresOptions = {
   owner: string;
   /** False for tests: data is lost when the machine stops, and nothing waits for the disk. */
   durable: boolean;
-  /** Deletes the data of earlier starts. */
   reset?: boolean;
   signal?: AbortSignal;
 };

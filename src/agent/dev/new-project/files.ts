@@ -35,14 +35,11 @@ export const toPackageName = (folder: string): string =>
  * who tried the example holds more. Two are written by code, because npm leaves files of their names out of a package.
  */
 export type Template = {
-  /** The folder of examples. */
   example: string;
   copied: string[];
-  /** Names that git and an image leave out. */
   ignored: string[];
   /** The file that names the project and its packages. */
   manifest: string;
-  /** Returns the manifest of a project. */
   named(manifest: string, project: NewProject): string;
   /** Returns the commands that follow; `ownManifest`: the project keeps the manifest that it has. */
   next(manifest: string, ownManifest: boolean): string[];

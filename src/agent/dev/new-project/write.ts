@@ -34,7 +34,6 @@ export function runNew(args: string[]): void {
   process.stdout.write(asked === undefined ? HELP : writeProject(asked));
 }
 
-/** Returns the folder and the language, or nothing when help was asked for. */
 function parseArguments(args: string[]): Asked | undefined {
   try {
     const options = { help: { type: 'boolean', short: 'h' }, python: { type: 'boolean' } } as const;
@@ -81,7 +80,6 @@ function writeProject({ folder, template }: Asked): string {
   return formatNextSteps({ folder, plan, commands });
 }
 
-/** Returns the files of a project, with their contents. */
 function buildProjectFiles(
   { example, copied, ignored, manifest, named }: Template,
   name: string,

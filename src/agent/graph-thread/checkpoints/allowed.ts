@@ -21,7 +21,6 @@ export class Allowed {
     this.#isMessage = isMessage;
   }
 
-  /** Returns whether the record names an allowed class. */
   isAllowed(record: Json): boolean {
     return this.#ids.size > 0 && isRecord(record) && this.#ids.has(JSON.stringify(record['id']));
   }

@@ -26,7 +26,6 @@ export class Element {
   #shown: { value: unknown } | undefined;
   #text: string | undefined;
   #shownText: string | undefined;
-  /** The approximate bytes that the element takes. */
   readonly weight: number;
 
   constructor(stored: unknown) {

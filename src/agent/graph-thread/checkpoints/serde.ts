@@ -74,7 +74,6 @@ export function readMessageName(record: Json): string | undefined {
   return name !== undefined && isPlain(record['kwargs']) ? name : undefined;
 }
 
-/** Returns the class's name where the record is a message. */
 function readMessageClass({ lc, type, id, kwargs }: Json): string | undefined {
   if (
     lc !== 1 ||
@@ -194,7 +193,6 @@ export function setField(holder: Json, name: string, value: unknown): void {
   else holder[name] = value;
 }
 
-/** The settings with which a value is made. */
 type Making = { form: Form; late: Late[]; allowed: Allowed };
 
 /** Returns a parsed value with new objects, and leaves the parsed one as it is. */

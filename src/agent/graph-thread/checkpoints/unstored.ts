@@ -27,7 +27,6 @@ export function refuseReplaced(
   throw new UnstoredError(explainRefusal(value));
 }
 
-/** Returns the words in which JSON refuses a value. */
 function explainRefusal(value: unknown): string {
   try {
     JSON.stringify(value);

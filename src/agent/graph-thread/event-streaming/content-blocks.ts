@@ -30,7 +30,6 @@ function buildBlockEvents(block: Json, index: number): Json[] {
   ];
 }
 
-/** Returns the block as it begins, and the part that is appended to it. */
 function splitBlock(block: Json): [start: Json, delta: Json | undefined] {
   if (block['type'] === 'text')
     return [

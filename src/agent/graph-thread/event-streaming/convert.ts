@@ -38,7 +38,6 @@ export class ProtocolEventsOfRun {
     }
   }
 
-  /** Returns the events of the graphs that the end of the run leaves open. */
   end(status: GraphStatus): ProtocolEvent[] {
     return [...this.#endMessages([]), ...this.#graphs.end(status).map(toLifecycleEvent)];
   }

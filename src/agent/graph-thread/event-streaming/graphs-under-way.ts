@@ -64,7 +64,6 @@ export class GraphsUnderWay {
     else this.#calls.delete(key);
   }
 
-  /** Notes that a task of a graph begins or has ended. */
   noteTask(namespace: string[], payload: Json): LifecycleEvent[] {
     if ('result' in payload || 'error' in payload) return this.#endTask(namespace, payload);
     return this.#handleStart(namespace, payload['metadata']);

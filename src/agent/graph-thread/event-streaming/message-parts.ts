@@ -17,13 +17,11 @@ type OpenMessage = {
 };
 type Usage = Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>;
 
-/** Events of the message with this id. */
 export type EventsOfMessage = { id: unknown; task: string[]; events: Json[] };
 
 export class MessageParts {
   readonly #open = new Map<unknown, OpenMessage>();
 
-  /** Adds a `part` to the message with its id, which the task streams. */
   add(task: string[], part: Json): EventsOfMessage {
     const { id } = part;
     const known = this.#open.get(id);
@@ -68,7 +66,6 @@ export class MessageParts {
   }
 }
 
-/** Returns the pieces that a part adds, with the keys of the blocks that it is added to. */
 function listPieces({ content, tool_call_chunks: calls }: Json): [key: string, piece: Json][] {
   const texts =
     typeof content === 'string'
@@ -93,7 +90,6 @@ function listPieces({ content, tool_call_chunks: calls }: Json): [key: string, p
 /** Types of blocks that are sent as content. */
 const SHOWN = new Set(['text', 'reasoning', 'image', 'audio', 'video', 'file']);
 
-/** Returns a piece of content as a standard block, with the provider's index. */
 function toBlock(piece: unknown): Json {
   const { type, thinking, text, index } = Object(piece) as Json;
   if (type === 'thinking') return { type: 'reasoning', reasoning: thinking ?? '', index };
@@ -101,7 +97,6 @@ function toBlock(piece: unknown): Json {
   return toStandardBlock(piece);
 }
 
-/** Appends a piece to its block, and returns the events that say so. */
 function appendPiece(blocks: Map<string, Block>, key: string, piece: Json): Json[] {
   const known = blocks.get(key);
   const block = known ?? { index: blocks.size, content: openBlock(piece, blocks.size) };

@@ -19,7 +19,6 @@ type Emit = (event: string, json: string) => void;
  */
 export type ProtocolStream = {
   begin(): void;
-  /** Says that the graph is made, with which transformers may be registered. */
   registerTransformers(graph: { streamTransformers?: MakeTransformer[] }): void;
   take(chunk: Chunk): void;
   /**
@@ -138,7 +137,6 @@ class Extensions {
   /** Promises among the values that transformers show; each is sent when its value is known. */
   readonly #values: [name: string, value: PromiseLike<unknown>][] = [];
   readonly #tell: (event: ProtocolEvent) => void;
-  /** The namespace of the event that the transformers see now. */
   #namespace: string[] = [];
 
   constructor(make: MakeTransformer[], tell: (event: ProtocolEvent) => void) {

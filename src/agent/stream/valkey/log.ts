@@ -51,7 +51,6 @@ type Deps = {
   db: Db;
   store: EventStore;
   table: Pick<EventLog, 'append' | 'waitUntilWritten' | 'lifeSeconds'>;
-  /** Tells readers that the table has more of a run. */
   wake(run: RunPart, readers: string[]): Promise<void>;
   log: Log;
 };
@@ -300,7 +299,6 @@ const isFresh = ({ run, events }: Entry): boolean =>
 
 type RunBatch = { readers: Set<string>; events: RunEvent[]; store: boolean };
 
-/** Gathers the entries for the store, by run. */
 function groupByRun(entries: Entry[]): Map<HeldRun, RunBatch> {
   const batch = new Map<HeldRun, RunBatch>();
   for (const { run, readers, events, store } of entries) {

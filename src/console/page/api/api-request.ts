@@ -1,6 +1,5 @@
 /** A value of a query; a list gives its name several times. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
-/** A request of the page. */
 export type ApiRequest = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   query?: Record<string, QueryValue>;

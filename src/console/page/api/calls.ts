@@ -48,7 +48,6 @@ export class Calls {
     };
   }
 
-  /** Returns the answer as text. */
   async fetchText(path: string, asked: ApiRequest = {}): Promise<string> {
     return (await this.open(`api/${path}`, asked)).text();
   }

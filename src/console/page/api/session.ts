@@ -1,7 +1,6 @@
 import type { BrowserSession } from '../../../schema/wire/console-session.ts';
 import { RequestRefused, type Calls } from './calls.ts';
 
-/** Whose session it is, or why there is none. */
 export type ReaderSession = Omit<BrowserSession, 'options' | 'reason'> & { reason?: string };
 
 /** Returns the session of this browser. */

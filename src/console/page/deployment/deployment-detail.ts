@@ -15,7 +15,6 @@ export class DeploymentDetail {
   readonly id: string;
   readonly details = signal<DeploymentDetails | undefined>(undefined);
   readonly revisions = signal<Revision[]>([]);
-  /** The GitOps tool that keeps it. */
   readonly manager = signal<{ tool: string; name: string } | undefined>(undefined);
   readonly refused = signal<string | undefined>(undefined);
   /** When it was seen to be gone, in milliseconds. */

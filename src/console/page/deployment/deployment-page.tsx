@@ -34,7 +34,6 @@ type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'studioPart';
 
 const Studio = wrapLazy(async () => (await import('../studio/studio.tsx')).Studio);
 
-/** One deployment. */
 export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
   const app = useApp();
   const detail = useMemo(() => new DeploymentDetail(app, id), [id]);
@@ -170,7 +169,6 @@ function Course({ details }: { details: DeploymentDetails }) {
   );
 }
 
-/** The changes that make sense in the present state. */
 function HeaderActions({ detail }: { detail: DeploymentDetail }) {
   const { calls } = useApp();
   const { run, isOff, refused } = useWrite(detail);

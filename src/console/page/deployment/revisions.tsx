@@ -15,7 +15,6 @@ import { describeFailure } from '../api/failure-text.ts';
 /** The build puts the meanings of all reasons here, from the list that the page on troubleshooting is printed from. */
 declare const REASON_MEANINGS: Record<string, { means: string; remedy: string }>;
 
-/** Returns the meaning of a reason, and the remedy. Undefined for one that is no failure. */
 const getReasonMeaning = (reason: string): { means: string; remedy: string } | undefined =>
   REASON_MEANINGS[reason];
 
@@ -166,7 +165,6 @@ function Actions({
   );
 }
 
-/** Shows how the deployment would change, and rolls it back. */
 function RollBack({
   detail,
   target,

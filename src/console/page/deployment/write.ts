@@ -3,13 +3,11 @@ import { useApp } from '../shell/app.ts';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { describeFailure } from '../api/failure-text.ts';
 
-/** A change of a deployment that a button makes. */
 export type Write = {
   /** Makes the change, and shows the sentence `done` afterwards. Returns whether it was made. */
   run: (work: () => Promise<unknown>, done: string) => Promise<boolean>;
   /** Whether the reader can make changes now. */
   isOff: boolean;
-  /** Why the last one was refused. */
   refused: string | undefined;
 };
 

@@ -95,7 +95,6 @@ type FiltersProps = {
   change: (part: Partial<ListFilter>) => void;
 };
 
-/** The filters of the list, with the number of rows behind each state. */
 function Filters({ filter, facets, change }: FiltersProps) {
   const field = useRef<HTMLInputElement>(null);
   useKeys({ filter: () => field.current?.focus() });

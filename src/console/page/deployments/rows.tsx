@@ -166,7 +166,6 @@ function noteActive(target: EventTarget | null, active: { value: number }): void
   if (!Number.isNaN(index)) active.value = index;
 }
 
-/** Scrolls a row into sight, and gives its link the focus once it is drawn. */
 function scrollIntoSight(box: HTMLElement | null, index: number, row: number): void {
   if (box === null) return;
   const head = box.querySelector<HTMLElement>('.head')?.offsetHeight ?? 0;

@@ -20,7 +20,6 @@ export type FirstPage = Record<string, string | readonly string[] | undefined>;
 export class DeploymentsStore {
   readonly all = new Map<string, DeploymentSummary>();
   readonly changed = signal(0);
-  /** Whether all of them are there, the first ones, or none. */
   readonly loaded = signal<'none' | 'some' | 'all'>('none');
   /** How many there are, as the server counts. */
   readonly total = signal<number | undefined>(undefined);

@@ -1,4 +1,3 @@
-/** A message of an event stream. `id` is undefined where it has none. */
 export type StreamMessage = { event: string; id: string | undefined; data: unknown };
 
 /** Returns the whole messages of a text, and the rest that is not whole yet. A block without data is a sign of life. */

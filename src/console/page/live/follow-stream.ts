@@ -16,7 +16,6 @@ export type StreamFollowing = {
   calls: Calls;
   path: string;
   query?: ApiRequest['query'];
-  /** The id of the last message that is known. */
   after: string | undefined;
   signal: AbortSignal;
   message: (message: StreamMessage) => void;

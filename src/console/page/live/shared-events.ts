@@ -49,7 +49,6 @@ export class SharedEvents {
     return this.#leads;
   }
 
-  /** Follows until the signal aborts. */
   async run(): Promise<void> {
     const { signal } = this.#shared;
     const watch = setInterval(() => this.#takeFromSleeper(), DEAF / 4);

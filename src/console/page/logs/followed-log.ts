@@ -24,7 +24,6 @@ export class FollowedLog {
   #waiting: ShownLine[] = [];
   #isAsked = false;
 
-  /** Follows the stream at a path until the signal aborts or the log ends. */
   follow(
     calls: Calls,
     { path, isBuild }: { path: string; isBuild: boolean },
@@ -74,7 +73,6 @@ export class FollowedLog {
   }
 }
 
-/** Returns the sentence on lines or pods that were left out. */
 const describeGap = ({ reason, pods }: { reason?: string; pods?: number }): string =>
   reason === 'too_many_pods'
     ? `The logs of ${pods} more pods are not shown: 20 are followed, the newest of each component and revision. Open a revision to see its own.`

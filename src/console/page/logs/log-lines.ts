@@ -41,12 +41,10 @@ export class LogLines {
   /** How many lines went because there were too many. */
   dropped = 0;
 
-  /** All lines that are kept, the oldest first. */
   get all(): readonly ShownLine[] {
     return this.#lines;
   }
 
-  /** Those that pass the filter. */
   get passing(): readonly ShownLine[] {
     return this.#passing;
   }

@@ -46,7 +46,6 @@ export class ConsoleApp {
     void this.refresh();
   }
 
-  /** Asks for the session again. */
   async refresh(): Promise<void> {
     try {
       this.session.value = await readSession(this.calls);
@@ -61,7 +60,6 @@ export class ConsoleApp {
     this.#end('signed_out');
   }
 
-  /** Whether the reader may change things. */
   get mayWrite(): boolean {
     return this.session.value?.role === 'write' || this.session.value?.role === 'admin';
   }
@@ -110,5 +108,4 @@ export class ConsoleApp {
   }
 }
 
-/** Shares the parts of the console. */
 export const [AppProvider, useApp] = createSharedParts<ConsoleApp>('The page has no app.');

@@ -12,7 +12,6 @@ export const KEY_COMMANDS = {
 } as const;
 export type KeyCommand = keyof typeof KEY_COMMANDS;
 
-/** A key that was pressed, with the place in which it was. */
 export type KeyPress = {
   key: string;
   before: string | undefined;

@@ -7,9 +7,7 @@ export type PageParts = {
   preferences: Preferences;
   /** The time, every ten seconds. */
   now: ReadonlySignal<number>;
-  /** Shows a sentence for a while, and lets screen readers read it. */
   announce(sentence: string): void;
 };
 
-/** Shares the parts of the page. */
 export const [PageProvider, usePage] = createSharedParts<PageParts>('The page has no parts.');

@@ -12,7 +12,6 @@ export class Router {
   readonly #address = signal<{ path: string; search: string }>({ path: '', search: '' });
   readonly located: ReadonlySignal<Located>;
   readonly query: ReadonlySignal<URLSearchParams>;
-  /** The path below the root of the page. */
   readonly path: ReadonlySignal<string>;
   readonly #root: string;
 

@@ -26,12 +26,10 @@ export type PlaceParameters<Name extends PlaceName> = Record<
   string
 >;
 
-/** A place of the page, with the parts of its path. */
 export type PagePlace = {
   [Name in PlaceName]: { name: Name; parameters: PlaceParameters<Name> };
 }[PlaceName];
 
-/** A place, in the tenant that the path names. */
 export type Located = { tenant: string | undefined; place: PagePlace | undefined };
 
 const splitPath = (path: string): string[] => path.split('/').filter((part) => part !== '');

@@ -90,7 +90,6 @@ function useFocusOnHeading(): void {
   }, [place]);
 }
 
-/** Says at all times whether the page shows the present. */
 function ConnectionState() {
   const { connection, store } = useApp();
   const { value } = connection;
@@ -111,7 +110,6 @@ function ConnectionState() {
   );
 }
 
-/** The keys of the page. */
 function Help({ close }: { close: () => void }) {
   return (
     <Dialog title="Keys" close={close}>
@@ -159,7 +157,6 @@ const DeploymentPage = wrapLazy(
   async () => (await import('../deployment/deployment-page.tsx')).DeploymentPage,
 );
 
-/** Shows the place that the address names. */
 function Places() {
   const { router } = useApp();
   const { place } = router.located.value;
@@ -207,7 +204,6 @@ function Choice<Value extends string>({ label, values, chosen }: ChoiceProps<Val
   );
 }
 
-/** The choices of the reader, who that is, and the way out. */
 function Menu({ help }: { help: () => void }) {
   const app = useApp();
   const { theme, time, singleKeys } = app.preferences;

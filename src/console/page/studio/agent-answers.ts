@@ -1,6 +1,5 @@
 /* Answers of an agent, of which nothing is believed: a field of another type counts as empty. */
 
-/** A thread, as far as the studio shows it. */
 export type StudioThread = {
   id: string;
   status: string;
@@ -11,7 +10,6 @@ export type StudioThread = {
   stack: string;
 };
 
-/** A checkpoint of a thread. */
 export type ListedCheckpoint = {
   id: string;
   parent: string;
@@ -33,10 +31,8 @@ export type ShownState = {
   fault: string;
 };
 
-/** A version of an assistant, and the graph that it is of. */
 export type AssistantVersion = { version: number; graph: string };
 
-/** An assistant of the agent. */
 export type StudioAssistant = { id: string; graph: string; name: string };
 
 export type Fields = Record<string, unknown>;

@@ -57,7 +57,6 @@ const EVENTS = { accept: 'text/event-stream' };
 /** Sends a request to a path of the agent. The answer has begun, and is a success. */
 export type AgentDoor = (path: string, asked: ApiRequest) => Promise<Response>;
 
-/** The requests of the studio to one agent. */
 export class StudioAgent {
   readonly #open: AgentDoor;
 
@@ -216,7 +215,6 @@ export class StudioAgent {
     );
   }
 
-  /** Streams a run that was started before, from its beginning. */
   async *join(id: string, run: string, signal: AbortSignal): AsyncGenerator<RunStreamEvent> {
     yield* this.#followRun({ id, run, signal }, await this.#joinRun({ id, run, signal }, '-1'));
   }
@@ -256,7 +254,6 @@ export class StudioAgent {
     );
   }
 
-  /** Returns the graph of an assistant, with the graphs within it. */
   async fetchGraph(assistant: string, signal: AbortSignal): Promise<DrawnGraph> {
     const query = { xray: 'true' };
     return readDrawnGraph(
@@ -274,7 +271,6 @@ export class StudioAgent {
     )?.input_schema;
   }
 
-  /** Returns the state at a checkpoint as it was sent, which may be large. */
   async fetchStateJson(id: string, checkpoint: string, signal: AbortSignal): Promise<ScannedJson> {
     return this.fetchScanned(
       `threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`,
@@ -282,7 +278,6 @@ export class StudioAgent {
     );
   }
 
-  /** Returns an answer as it was sent, which may be large. */
   async fetchScanned(path: string, asked: ApiRequest): Promise<ScannedJson> {
     return new ScannedJson(await PiecedText.readBody(await this.#open(path, asked)));
   }
@@ -375,7 +370,6 @@ const parseRunId = (address: string | null): string | undefined =>
 const isLostRight = ({ kind, text }: RunStreamEvent): boolean =>
   kind === 'error' && text === JSON.stringify(LOST_RIGHT);
 
-/** True for the answer of a wait that ended like that. */
 const hasLostWait = (answer: unknown): boolean =>
   (answer as { __error__?: { message?: unknown } } | null | undefined)?.__error__?.message ===
   LOST_WAIT;

@@ -21,7 +21,6 @@ const SECTIONS = {
   store: 'Store',
   crons: 'Crons',
 };
-/** The sections that show no thread. */
 const LISTS = new Map<string, ComponentType>(
   Object.entries({ threads: Threads, assistants: Assistants, store: Store, crons: Crons }),
 );
@@ -120,7 +119,6 @@ const STATUSES = {
   error: 'Failed',
 };
 
-/** The threads of the agent, a page at a time, however many there are. */
 function Threads() {
   const { agent } = useStudio();
   const status = useSignal('');

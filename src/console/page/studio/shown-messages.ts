@@ -4,7 +4,6 @@ import { toItems, toText } from './agent-answers.ts';
 
 /* Messages in the state of a thread, in the forms that LangChain's libraries store. */
 
-/** A call of a tool, with its result where there is one. */
 export type ShownToolCall = {
   id: string;
   name: string;
@@ -13,7 +12,6 @@ export type ShownToolCall = {
   failed: boolean;
 };
 
-/** A message as people read it. */
 export type ShownMessage = {
   key: string;
   /** Its own id; empty where it has none. */

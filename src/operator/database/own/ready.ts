@@ -51,7 +51,6 @@ export function buildManagedCondition(
   );
 }
 
-/** Returns the place and the storage class of the database as a sentence. */
 function describeRequest(
   deployment: DeploymentResource,
   settings: OperatorSettings,

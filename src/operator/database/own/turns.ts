@@ -9,7 +9,6 @@ import type { HeldRenewal } from '../database.ts';
 import { isRolledOut, isSetUp, getReplicas } from '../../pods/workload-state.ts';
 import { isRenewed, isSettled } from './settled.ts';
 
-/** A deployment and the set of its managed database. */
 export type DatabaseInLine = { deployment: DeploymentResource; set: KubeObject | undefined };
 
 type Line = {

@@ -23,7 +23,6 @@ const FOLLOW_CREDENTIAL = 300;
 /** The longest time of a timer in seconds. */
 const LONGEST = 86_400;
 
-/** The backups of a deployment's managed database. */
 export const backup: Part = {
   keeps: ['archivedSince'],
   prepare: prepareArchive,

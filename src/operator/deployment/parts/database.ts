@@ -13,7 +13,6 @@ const buildDatabaseView = <F extends Facts>(facts: F): F & DatabaseView => ({
     facts.isAsleep && facts.backup?.needsDatabase !== true && !isReplacing(facts.deployment),
 });
 
-/** The database of a deployment, by the engine that it asks for. */
 export const database: Part = {
   desired: (facts) =>
     getDatabaseEngine(facts.deployment.spec).desired(

@@ -14,7 +14,6 @@ import { getKeyRequest, buildKeySecret, decideKeyData, type KeySecret } from '..
 import type { PartReport } from '../../reports/part-report.ts';
 import type { Facts, Part } from '../part.ts';
 
-/** The key of a deployment's agents. */
 export const key: Part = {
   prepare: keepKey,
   keeps: ['keySecret', 'keyHashes', 'keyRequest', 'keyPreviousUntil'],
@@ -127,7 +126,6 @@ function buildAnnotationPatch(live: KubeObject | undefined, wanted: KeySecret): 
     : [buildSetStep('/metadata/annotations', annotations)];
 }
 
-/** Returns the annotations of others. */
 function dropOwnAnnotations({
   [ROTATE_KEY]: _request,
   [PREVIOUS_UNTIL]: _until,

@@ -155,7 +155,6 @@ async function executePlan(plan: ReplacePlan | undefined, doing: Doing): Promise
   }
 }
 
-/** Leaves nothing of a restore that is over. */
 async function clearRestore(doing: Doing): Promise<PartReport> {
   const { deployment, restorePods } = doing.facts;
   if (restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined))

@@ -19,7 +19,6 @@ export const trust: Part = {
   }),
 };
 
-/** States whose token the agents of the serving revision have. */
 function buildTokenConditions(
   revisions: RevisionResource[],
   active: string | undefined,

@@ -14,7 +14,6 @@ import {
 } from '../../rollout/replicas.ts';
 import type { Part } from '../part.ts';
 
-/** The fields of the spec that have no effect. */
 export const withoutEffect: Part = {
   report: ({ deployment, settings }) => ({
     statements: buildEffectlessConditions(

@@ -14,7 +14,6 @@ import {
   type RoutePlace,
 } from '../../../schema/platform/route-place.ts';
 
-/** The route that a deployment is to have. */
 export type RoutePlan = {
   settings: RouteSettings;
   /** Its hosts, without those that it may not have. */
@@ -90,7 +89,6 @@ function resolveRequestedRoute(
   return { hosts: [place.host], path: path ?? place.path };
 }
 
-/** Returns why a deployment may not have a place, if it may not. */
 function findFault(
   wanted: RoutePlace,
   own: RoutePlace,

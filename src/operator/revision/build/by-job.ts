@@ -34,7 +34,6 @@ export const buildSecondsLeft = (
 /** Seconds that volumes and the network of a pod may take before it is reported. */
 const EARLY = 60;
 
-/** Decides for a build whose pod has not begun. */
 export function decidePodStarting(found: Diagnosis | undefined, left: number): Decision {
   const early = EARLY - (found?.early ?? EARLY);
   const trouble = early > 0 ? undefined : found;

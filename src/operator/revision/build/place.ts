@@ -3,7 +3,6 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { buildImageRepository } from '../../../schema/platform/built-image.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 
-/** Where a revision is built, and by which image. */
 export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolean };
 
 /** Returns where a revision is built: without root, or with BuildKit once a build has reported that it needs that. */

@@ -216,7 +216,6 @@ const BUILDKIT = {
   appArmorProfile: { type: 'Unconfined' },
 };
 
-/** Which of the Secrets a stage sees. */
 function chooseSecrets(
   stage: Stage,
   source: StagedSource,
@@ -338,7 +337,6 @@ function buildEnvironment(
   };
 }
 
-/** Returns the variables that have a value, as a container takes them. */
 const toVariables = (
   given: Record<string, string | undefined>,
 ): { name: string; value: string }[] =>

@@ -65,7 +65,6 @@ const Others = [
   buildMessageSchema('stop', ofBody),
 ] as const;
 
-/** A message of a side whose requests have a purpose. */
 export type ExchangeMessage<Purpose> =
   | (Static<typeof Ask> & { purpose: Purpose })
   | Static<(typeof Others)[number]>;

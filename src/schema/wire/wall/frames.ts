@@ -113,13 +113,11 @@ function buildObjectWalk({ properties = {} }: Node): Walk | undefined {
   };
 }
 
-/** Returns the value with each attachment changed, in the order of the schema. */
 function mapAttachments(schema: TSchema, value: unknown, change: Change): unknown {
   const walk = getWalk(schema);
   return walk === undefined ? value : walk(value, change);
 }
 
-/** Returns the JSON of the message, which has the lengths of its attachments, and the attachments. */
 function splitAttachments(
   schema: TSchema,
   message: unknown,

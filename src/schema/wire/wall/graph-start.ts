@@ -77,14 +77,10 @@ const ofAnyRunner = {
   /** Whether the other graphs are served when some can't be loaded. */
   partial: Type.Boolean(),
   logLevel: Type.String(),
-  /** Fields of each line of its log. */
   logFields: buildOptionalSchema(Variables),
   env: Variables,
-  /** Whether a person reads the log as it is written. */
   prettyLog: buildOptionalSchema(Type.Boolean()),
-  /** Whether spans hold inputs and outputs. */
   spanContents: buildOptionalSchema(Type.Boolean()),
-  /** Whether the runner sends the lines of its log. */
   sendsLog: Type.Boolean(),
   /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
   index: buildOptionalSchema(StoreIndex),

@@ -24,7 +24,6 @@ const ofThread = {
 
 /** Operation -> its arguments. */
 const ARGS = {
-  /** The state of a thread. */
   state: Type.Object({
     ...ofThread,
     subgraphs: buildOptionalSchema(buildNullUnionSchema(Type.Boolean())),

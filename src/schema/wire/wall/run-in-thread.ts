@@ -88,7 +88,6 @@ export const Span = Type.Object({
   start: Type.Number(),
   end: Type.Number(),
   attributes: Type.Record(Type.String(), AttributeValue),
-  /** Why it failed. */
   error: Type.Optional(Type.String()),
 });
 export type Span = Static<typeof Span>;

@@ -48,7 +48,6 @@ import { Call } from './operations.ts';
 const ask_id = Type.Integer();
 const run_id = buildNullUnionSchema(Type.String());
 
-/** The place of a checkpoint. */
 const at = { thread_id: Type.String(), namespace: Type.String(), checkpoint_id: Type.String() };
 
 const Value = { channel: Type.String(), type: Type.String(), blob: Bytes };

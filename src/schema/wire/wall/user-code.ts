@@ -37,11 +37,8 @@ const UserCodeStart = Type.Object({
   /** Whether the application's own routes ask who calls. */
   guarded: Type.Boolean(),
   logLevel: Type.String(),
-  /** Fields of each line of its log. */
   logFields: buildOptionalSchema(Variables),
-  /** Whether a person reads the log as it is written. */
   prettyLog: buildOptionalSchema(Type.Boolean()),
-  /** Whether the other side sends the lines of its log. */
   sendsLog: Type.Boolean(),
   env: Variables,
   development: buildOptionalSchema(Development),

@@ -39,7 +39,6 @@ export class ChatSession {
   readonly stops = signal<ReadonlySet<string>>(new Set());
   readonly next = signal<readonly string[]>([]);
   readonly isBusy = signal(false);
-  /** Whether the thread has been read. */
   readonly isRead = signal(false);
   readonly refused = signal<string | undefined>(undefined);
   readonly #agent: StudioAgent;
@@ -289,7 +288,6 @@ function chooseAssistant(
   return own?.id ?? '';
 }
 
-/** Returns the messages before one of them. */
 function takeBefore(messages: MessageFields[], id: string): MessageFields[] {
   const at = messages.findIndex((one) => one['id'] === id);
   return at < 0 ? messages : messages.slice(0, at);

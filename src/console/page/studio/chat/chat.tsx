@@ -120,7 +120,6 @@ function Messages({ session }: { session: ChatSession }) {
 const listPlacesBetween = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, step) => from + step + 1);
 
-/** The messages of a graph within the graph, folded. */
 function Nested({ nested: { within, messages } }: { nested: NestedMessages }) {
   const names = within.split('|').map((one) => one.split(':')[0] ?? one);
   return (

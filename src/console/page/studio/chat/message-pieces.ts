@@ -52,7 +52,6 @@ function addPart(parts: unknown[], next: unknown): unknown[] {
   return parts.with(parts.length - 1, { ...last, [name]: toText(last[name]) + toText(next[name]) });
 }
 
-/** Returns a piece with the tool calls that its chunks amount to so far. */
 function applyCalls(piece: MessageFields): MessageFields {
   const chunks = toItems(piece['tool_call_chunks']).filter(isObject);
   if (chunks.length === 0) return piece;

@@ -105,7 +105,6 @@ function formatInitial(
   return typeof value === 'string' && kind !== 'json' ? value : JSON.stringify(value);
 }
 
-/** The values of a form, or a sentence for each field that has a wrong one. */
 export type FormContent = { value: Fields } | { faults: Record<string, string> };
 
 /** Reads a form. A field that is left empty is left out, unless it is required. */

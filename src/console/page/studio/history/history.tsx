@@ -112,7 +112,6 @@ function Ways({ travel }: { travel: TimeTravel }) {
   );
 }
 
-/** The assistant with which a run from here is made. */
 function OtherAssistant({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
   const { value: assistants } = travel.assistants;
   if (assistants.length < 2) return null;
@@ -133,7 +132,6 @@ function OtherAssistant({ travel, isOff }: { travel: TimeTravel; isOff: boolean 
   );
 }
 
-/** The version of that assistant. */
 function OtherVersion({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
   const { value: versions } = travel.versions;
   if (versions.length < 2) return null;

@@ -32,7 +32,6 @@ export class TimeTravel {
   /** The versions of that one, and the one that is chosen; the newest unless the reader chooses. */
   readonly versions = signal<AssistantVersion[]>([]);
   readonly version = signal<number | undefined>(undefined);
-  /** The thread's graph, of which its checkpoints are. */
   readonly #graph = signal('');
   readonly #agent: StudioAgent;
   readonly #id: string;
@@ -61,7 +60,6 @@ export class TimeTravel {
     };
   }
 
-  /** Shows the state at another checkpoint. */
   choose(checkpoint: ListedCheckpoint): void {
     this.#choosing.abort();
     this.#choosing = new AbortController();
@@ -105,7 +103,6 @@ export class TimeTravel {
       known === undefined ? [] : await this.#agent.listVersions(known.id, this.#leaving.signal);
   }
 
-  /** Compares the chosen state with the one before it. */
   async compare(): Promise<void> {
     const { signal: over } = this.#choosing;
     const { value: after } = this.state;
@@ -158,7 +155,6 @@ export class TimeTravel {
     return parts;
   }
 
-  /** Writes into the chosen state. Returns whether it was done. */
   write(values: unknown): Promise<boolean> {
     return this.#runAction((thread, { id }) => this.#agent.writeState(thread.id, id, values));
   }

@@ -4,7 +4,6 @@ import type { ScannedJson } from './json-text.ts';
 import { formatPreview } from './json-tree.tsx';
 import { Table } from '../../shell/table.tsx';
 
-/** The differences of a value to the one before it. */
 export type JsonChanges = { before: ScannedJson; after: ScannedJson; found: JsonDifference[] };
 
 /** The fields that differ between two values, or a sentence that says that nothing does. */

@@ -42,7 +42,6 @@ export class ScannedJson {
     return { found: scan.found, left: scan.left };
   }
 
-  /** Returns the value of this name within the object. */
   async findChild(
     node: JsonNode | undefined,
     name: string,
@@ -52,12 +51,10 @@ export class ScannedJson {
     return (await this.listChildren(node, signal)).found.findLast((one) => one.name === name);
   }
 
-  /** Returns the text of a value as it was sent. */
   getSlice({ start, end }: JsonNode): string {
     return this.text.getSlice(start, end);
   }
 
-  /** Returns the text of a value of any size, in pieces. */
   listSlices({ start, end }: JsonNode): string[] {
     return [...this.text.listSlices(start, end)];
   }

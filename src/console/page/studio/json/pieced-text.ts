@@ -6,7 +6,6 @@ const PIECE = 2 ** 18;
 /** Bytes that are decoded at once. */
 const DECODED = 2 ** 16;
 
-/** A piece of a text, and the place at which it begins there. */
 export type TextPiece = { text: string; start: number };
 
 /** A text of any length in pieces. One string of all of it would be copied at once, and hold up the page. */
@@ -80,7 +79,6 @@ export class PiecedText {
     return this.length;
   }
 
-  /** Returns the place at which the next piece begins. */
   findPieceEnd(place: number): number {
     const { text, start } = this.getPiece(place);
     return text === '' ? this.length : start + text.length;

@@ -65,7 +65,6 @@ const parseShort = (json: ScannedJson, node: JsonChild): unknown =>
 /** `whole`: how many of the last parts are read; of those before them only the ids are. */
 type Parts = { whole: number; signal: AbortSignal | undefined };
 
-/** Returns the parts of a list, each cut where it is long. */
 async function readParts(
   json: ScannedJson,
   list: JsonNode | undefined,

@@ -26,7 +26,6 @@ export type AskedShape =
   | { kind: 'form'; message: string; schema: Fields }
   | { kind: 'free'; value: unknown };
 
-/** A question with the id by which it is answered. */
 export type ThreadQuestion = { id: string; asked: AskedShape };
 
 /** Returns the question of an interrupt's value. */
@@ -101,7 +100,6 @@ function readForm(value: unknown): AskedShape | undefined {
   return { kind: 'form', message: fields['message'], schema };
 }
 
-/** A decision of a person about one action. */
 export type ActionDecision = { kind: DecisionKind; args?: unknown; message?: string };
 
 /** Returns the answer to LangChain's human-in-the-loop: a decision for each action, in their order. */

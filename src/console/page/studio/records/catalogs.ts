@@ -8,7 +8,6 @@ export type RecordCell = { text: string } | { time: string };
 /** A column of a table. It sees the short fields of a record. */
 export type RecordColumn = { head: string; cell: (fields: Fields) => RecordCell };
 
-/** A list of an agent. */
 export type Catalog = {
   /** The name of its records in a sentence: `crons`. */
   things: string;
@@ -18,7 +17,6 @@ export type Catalog = {
   query?: Record<string, string[]>;
   /** The query for an agent server that is older than a field of `query`. */
   olderQuery?: Record<string, string[]>;
-  /** Whether the list is read a page at a time. */
   isPaged: boolean;
   /** The field of the answer that has the list; the answer itself is the list without it. */
   within?: string;
@@ -77,7 +75,6 @@ export const buildVersionCatalog = (assistant: string): Catalog => ({
   ],
 });
 
-/** Returns when a cron fires next, which one that rests does not. */
 const buildNextTimeCell = (fields: Fields): RecordCell => {
   if (fields['enabled'] === false) return { text: 'It rests' };
   const next = buildTimeColumn('', 'next_run_date').cell(fields);

@@ -5,7 +5,6 @@ import type { Catalog } from './catalogs.ts';
 import type { ScannedJson } from '../json/json-text.ts';
 import { readListedRecord, type ListedRecord } from './listed-record.ts';
 
-/** Some records of a list, and whether there are more. */
 export type PageOfRecords = { records: ListedRecord[]; hasMore: boolean };
 
 export const RECORDS_ON_PAGE = 50;

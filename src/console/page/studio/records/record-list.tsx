@@ -95,7 +95,6 @@ function CellShown({ cell }: { cell: RecordCell }) {
   return <bdi>{cell.text.length > IN_CELL ? `${cell.text.slice(0, IN_CELL)} …` : cell.text}</bdi>;
 }
 
-/** A record as the agent sent it. */
 function RecordShown({
   catalog,
   listed,
@@ -133,7 +132,6 @@ function RecordShown({
 
 type WholeRecord = { record: ListedRecord; parts: { heading: string; node: JsonNode }[] };
 
-/** Reads all of a record, and finds the parts in it that are shown besides. */
 async function readWhole(
   agent: StudioAgent,
   { whole, parts: named = {} }: Catalog,

@@ -126,7 +126,6 @@ const OWN = ['version', 'created_at', 'updated_at'];
 
 const getName = ({ fields }: ListedRecord): string => String(fields['version']);
 
-/** The versions of an assistant, and the changes of one beside another. */
 function Versions({ assistant }: { assistant: string }) {
   const catalog = useMemo(() => buildVersionCatalog(assistant), [assistant]);
   return (

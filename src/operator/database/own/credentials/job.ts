@@ -18,7 +18,6 @@ import { adoptSql, getLogin, buildRetireSql, setSql } from './sql.ts';
 
 /** The container that does the task. Its end is the task's. */
 export const PSQL = 'psql';
-/** The folders of the Secrets with the credentials. */
 const FOLDERS = { admin: '/gx/admin', next: '/gx/next' };
 /** The group of the image's user reads them. */
 const READABLE = 0o440;

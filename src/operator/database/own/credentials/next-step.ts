@@ -10,7 +10,6 @@ import type { Credential } from './credential.ts';
  */
 export type Task = 'set' | 'retire' | 'adopt';
 
-/** The next step of a change of the password. */
 export type RotationStep =
   | { do: 'nothing' }
   | { do: 'make'; number: number }

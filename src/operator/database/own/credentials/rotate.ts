@@ -168,7 +168,6 @@ async function run(
       );
 }
 
-/** The problem of a task's pod, or why its Job has none. */
 type TaskState = { trouble?: string | undefined; hindrance?: JobHindrance };
 
 /** Makes the Job whose pod changes the password in the database, unless it exists. Returns its trouble. */

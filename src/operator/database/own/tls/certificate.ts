@@ -94,7 +94,6 @@ function createKey(): { publicKey: Buffer; privateKey: KeyObject } {
   return { publicKey: encodePublicKey(publicKey), privateKey };
 }
 
-/** A signing key, with the name and id it is known by. */
 type Signer = { name: string; id: Buffer; key: KeyObject };
 
 /** The signers of authorities made here, so that they sign their first certificate without being parsed again. */

@@ -7,7 +7,6 @@ import { LIFE, type Pair } from './certificate.ts';
 export type AuthorityData = { 'ca.crt': string; 'ca.key': string };
 /** The data of the Secret of a database's certificate. Pods mount parts of it. */
 export type TlsData = { 'ca.crt': string; 'tls.crt': string; 'tls.key': string };
-/** The data found in both. */
 export type Found = { authority: Partial<AuthorityData>; server: Partial<TlsData> };
 
 /**
