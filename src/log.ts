@@ -141,11 +141,10 @@ export function formatLogLine(text: string): string {
       ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
     );
   const place = [graph_id, node].filter((part) => typeof part === 'string').join('/');
-  const reason =
-    err === undefined
-      ? ''
-      : ` ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message) : err.message}`;
-  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${msg}${fields.join('')}${reason}`;
+  const hasStack = level === 'error' || level === 'fatal';
+  // The logger joins the messages of an error and of what caused it by colons.
+  const reason = (hasStack ? err?.stack : undefined) ?? err?.message?.replaceAll('.: ', ': ') ?? '';
+  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${msg}${fields.join('')}${msg && reason && ': '}${reason}`;
 }
 
 /** Writes a line of the log for a person. Threads print by the main thread, so all lines keep their order. */

@@ -21,8 +21,12 @@ describe('a log line for a person', () => {
 
   test('a warning tells what went wrong, an error also where', () => {
     const err = { message: 'gone', stack: 'Error: gone\n    at here' };
-    expect(line({ level: 'warn', err })).toBe('10:43:38 warn  reloaded gone');
-    expect(line({ level: 'error', err })).toBe('10:43:38 error reloaded Error: gone\n    at here');
+    expect(line({ level: 'warn', err })).toBe('10:43:38 warn  reloaded: gone');
+    const caused = { message: 'It does not answer.: too late' };
+    expect(line({ level: 'warn', err: caused })).toBe(
+      '10:43:38 warn  reloaded: It does not answer: too late',
+    );
+    expect(line({ level: 'error', err })).toBe('10:43:38 error reloaded: Error: gone\n    at here');
   });
 
   test.each(['hello', '{"level":30,"time":1700000000000,"msg":"of another log"}', '[1]', 'null'])(
