@@ -83,6 +83,7 @@ def _convert_decimal(value: decimal.Decimal) -> int | float:
 _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (BaseException, lambda error: {"error": type(error).__name__, "message": str(error)}),
     ((set, frozenset, collections.deque), list),
+    (datetime.time, datetime.time.isoformat),
     (datetime.timedelta, lambda delta: delta.total_seconds()),
     (decimal.Decimal, _convert_decimal),
     ((pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address, complex), str),
@@ -94,9 +95,16 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 )
 
 
+def _is_plain(value: Any) -> bool:
+    """Returns whether orjson takes a value as it is. It takes times without a zone alone."""
+    if isinstance(value, datetime.time):
+        return value.tzinfo is None
+    return value is None or isinstance(value, (bool, float, uuid.UUID, datetime.date))
+
+
 def _convert_plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
     """Returns the value with all that orjson refuses in another form."""
-    if value is None or isinstance(value, (bool, float, uuid.UUID, datetime.date, datetime.time)):
+    if _is_plain(value):
         return value
     if isinstance(value, enum.Enum):
         return _convert_plain(value.value, within, form)
@@ -120,6 +128,6 @@ def _convert_key(key: Any) -> Any:
     """Returns a key that orjson takes: a tuple, a set or an object becomes its text, as Python prints it."""
     if isinstance(key, enum.Enum):
         return _convert_key(key.value)
-    if key is None or isinstance(key, (bool, float, uuid.UUID, datetime.date, datetime.time)):
+    if _is_plain(key):
         return key
     return str(key).encode(errors="replace").decode()

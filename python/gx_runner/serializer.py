@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import datetime
+import decimal
 import enum
 import importlib
+import importlib.util
 import inspect
+import pathlib
 import sys
+import uuid
+import zoneinfo
 from collections.abc import Collection
 from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import BaseModel, SecretBytes, SecretStr
 
 from gx_runner.compat import unpack_hook
 from gx_runner.modules import LoadError
 
 _CLASSES = "allowed_msgpack_modules"
 _LISTS = ("allowed_json_modules", _CLASSES)
-# The kinds of classes of which LangGraph writes values, besides those of the standard library that it knows.
-_KINDS = (BaseModel, enum.Enum, SecretStr, SecretBytes, set, frozenset, collections.deque)
+# The kinds of classes of which LangGraph writes values, by their base or by what it calls to write them.
+_KINDS = (
+    *(enum.Enum, set, frozenset, collections.deque, decimal.Decimal, uuid.UUID, pathlib.Path, zoneinfo.ZoneInfo),
+    *(datetime.date, datetime.time, datetime.timedelta),
+)
+_WRITTEN_BY = ("model_dump", "dict", "get_secret_value", "_asdict")
 
 # A module, and the name of a class in it.
 Place = tuple[str, ...]
@@ -57,24 +66,26 @@ class Classes:
 def _is_data(module: str, name: str) -> bool:
     """Returns whether this is a class that holds data. A function, or any other class, could do anything when it is called.
 
-    Whoever writes to the database chooses the name, so nothing of a package that the project does not use is imported.
+    Whoever writes to the database chooses the name, so nothing is imported that may be no more than a script.
     """
-    if module.split(".")[0] not in sys.modules or module.endswith("__main__"):
-        return False
     try:
+        if module.endswith("__main__") or not _is_to_import(module.split(".")[0]):
+            return False
         found = getattr(importlib.import_module(module), name, None)
     except Exception:
         return False
     if not isinstance(found, type):
         return False
-    is_named_tuple = issubclass(found, tuple) and hasattr(found, "_asdict")
-    return issubclass(found, _KINDS) or dataclasses.is_dataclass(found) or is_named_tuple or _is_older_model(found)
+    is_written = any(callable(getattr(found, name, None)) for name in _WRITTEN_BY)
+    return issubclass(found, _KINDS) or dataclasses.is_dataclass(found) or is_written
 
 
-def _is_older_model(found: type) -> bool:
-    """Returns whether this is a model of pydantic's version 1, which later ones have in a module of its own."""
-    older = sys.modules.get("pydantic.v1")
-    return older is not None and issubclass(found, older.BaseModel)
+def _is_to_import(top: str) -> bool:
+    """Returns whether a module or package is in use, or is a package with an __init__, which a node may import later."""
+    if top in sys.modules or top in sys.stdlib_module_names:
+        return top in sys.modules
+    spec = importlib.util.find_spec(top)
+    return spec is not None and spec.origin is not None and spec.submodule_search_locations is not None
 
 
 class Serializer(JsonPlusSerializer):

@@ -59,7 +59,7 @@ test('stalls all runs where they share one', async () => {
 
 test('stalls no later run where there may be another process', async () => {
   agent = await startPython(database.uri, { GX_PYTHON_PROCESSES: '2' }, 'ends/gx.json');
-  const held = await holding('two processes', 60);
+  const held = await holding('two processes', 150);
   // Until the process counts as stuck, it is still given runs.
   await until('a later run is done', async () => {
     const later = await begin('echo', { question: 'x' });

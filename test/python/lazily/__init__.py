@@ -1,0 +1,1 @@
+"""A package that nothing imports before a node is run."""
