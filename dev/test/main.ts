@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import process from 'node:process';
@@ -13,7 +13,14 @@ import { getOutcomePath, type Outcome } from './reporter.ts';
 import { SUITES, type Check } from './suites.ts';
 
 type Cluster = Provider['kind'];
-type Result = { check: Check; ok: boolean; seconds: number; busy: number; output: string };
+type Result = {
+  check: Check;
+  ok: boolean;
+  seconds: number;
+  busy: number;
+  /** Seconds of its files when it last ran here. */
+  previousFiles: Outcome['files'];
+};
 
 /** Runs the named suites, even after a failure, and ends with a summary of passed and failed tests. */
 async function main(names: string[]): Promise<void> {
@@ -58,6 +65,7 @@ function filterForCluster(check: Check, cluster: Cluster | undefined): Check {
 }
 
 async function run(check: Check): Promise<Result> {
+  const previousFiles = readReport(check)?.files ?? [];
   if (check.vitest === true) rmSync(reportFile(check), { force: true });
   printLine(`==> ${check.name}`);
   const started = performance.now();
@@ -66,7 +74,7 @@ async function run(check: Check): Promise<Result> {
   const seconds = (performance.now() - started) / 1000;
   if (code !== 0 && check.vitest !== true) printLine(output.trimEnd());
   printLine(`    ${code === 0 ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
-  return { check, ok: code === 0, seconds, busy: computeBusyPercent(before), output };
+  return { check, ok: code === 0, seconds, busy: computeBusyPercent(before), previousFiles };
 }
 
 type ProcessorTime = { idle: number; all: number };
@@ -135,11 +143,28 @@ function readReport(check: Check): Outcome | undefined {
   }
 }
 
+/** The seconds of each suite of the last run; those of its files stand beside it, in its outcome. */
+const SECONDS_FILE = '.run/test/seconds.json';
+
 /** Seconds from which a suite's slowest files are named. */
 const LONG = 60;
 
 const listSlowest = ({ check }: Result): string[] =>
   (readReport(check)?.files ?? []).slice(0, 5).map(([file, seconds]) => `${file} ${seconds} s`);
+
+/** A file is slower if it takes so many times as long as last time, and so many seconds more. */
+const SLOWER = { times: 1.5, seconds: 5 };
+
+/** Returns the files that took much longer than when the suite last ran here, with both times. */
+function listSlower({ check, previousFiles }: Result): string[] {
+  const previous = new Map(previousFiles);
+  return (readReport(check)?.files ?? []).flatMap(([file, seconds]) => {
+    const before = previous.get(file) ?? seconds;
+    return seconds > before * SLOWER.times && seconds > before + SLOWER.seconds
+      ? [`${file} ${seconds} s (${before} s)`]
+      : [];
+  });
+}
 
 const listFailures = ({ check }: Result): string[] =>
   check.vitest === true ? (readReport(check)?.failures ?? []) : [];
@@ -157,7 +182,13 @@ function report(results: Result[]): void {
       `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s ${String(result.busy).padStart(3)} % busy  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
     );
     if (result.seconds > LONG) printLine(`        slowest: ${listSlowest(result).join(', ')}`);
+    const slower = listSlower(result);
+    if (slower.length > 0) printLine(`        slower than last time: ${slower.join(', ')}`);
   }
+  writeFileSync(
+    SECONDS_FILE,
+    JSON.stringify(Object.fromEntries(results.map(({ check, seconds }) => [check.name, seconds]))),
+  );
   for (const text of results.flatMap(listFailures)) printLine(`\n${text}`);
   printLine('');
   const without = total.leftOut > 0 ? `, ${total.leftOut} left out by tables, with reasons` : '';
