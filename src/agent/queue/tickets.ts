@@ -3,11 +3,17 @@ import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/base/pool.ts';
 import { loadGoneRevisions, keepGraphs, addLivingRevision } from '../db/runs/revisions.ts';
-import { createHash } from 'node:crypto';
+import {
+  buildTicketClaim,
+  buildTicketInsert,
+  hashName,
+  type QueuePart,
+  type TicketLife,
+  type Waiting,
+} from './ticket-statements.ts';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
 
-type Waiting = { run_id: string; thread_id: string; after_seconds?: number };
 /** `revision`: the one that the run is pinned to. */
 type Pinned = { revision: string | null };
 
@@ -16,8 +22,8 @@ const SHARED = 'runs';
 const buildQueueName = (revision: string): string => `${SHARED}/${revision}`;
 
 export type Tickets = {
-  /** Inserts tickets. `within` sends the statement that makes their runs, with the queue's as a part. */
-  insert<T>(runs: Waiting[], within: (part: QueuePart) => Promise<T>): Promise<T>;
+  /** Builds the insert of tickets, as a part of the statement that makes their runs. */
+  buildInsert(runs: readonly Waiting[]): QueuePart;
   /**
    * Sends a ticket, if the run's queue is one of this process. `continued` means that the run was under way before, so
    * it goes on before any new one begins.
@@ -57,7 +63,7 @@ type Settings = {
  * claimed by then, so its lease guards it, and `stragglers` finds a run that has no ticket. A queue keeps the life that
  * it was made with: a version that changes it must change the queues that exist.
  */
-const LIFE = { retryLimit: 0, expireInSeconds: 30, deleteAfterSeconds: 30 };
+const LIFE: TicketLife = { retryLimit: 0, expireInSeconds: 30, deleteAfterSeconds: 30 };
 /** Seconds between two looks at tickets that have expired. */
 const UPKEEP = 60;
 
@@ -69,7 +75,6 @@ export async function openTickets(
 ): Promise<Tickets> {
   const own = revision === undefined ? SHARED : buildQueueName(revision);
   const boss = await openBoss(db, { works, preparing, queues: [...new Set([SHARED, own])] }, log);
-  await checkParts(boss, own);
   if (revision !== undefined) {
     await addLivingRevision(preparing, revision);
     await keepGraphs(preparing, revision, graphs);
@@ -83,11 +88,7 @@ export async function openTickets(
   const taken = { shared, own: own === SHARED ? shared : createTaken(own) };
   const has = (of: string | null): boolean => of === null || of === revision;
   return {
-    insert: (runs, within) =>
-      sendThrough(
-        (connection) => boss.insert(own, runs.map(buildJob), { db: connection }),
-        async (part) => ({ rows: [], answer: await within(part) }),
-      ),
+    buildInsert: (runs) => buildTicketInsert(own, LIFE, runs),
     send: async (target, run, { continued = false } = {}) => {
       if (!has(run.revision)) return;
       const job = { ...buildJob(run), ...(continued && { priority: 1 }) };
@@ -98,14 +99,7 @@ export async function openTickets(
     has,
     hasOwn: own !== SHARED,
     take: async (limit, within, from = 'own') => {
-      const answer = await sendThrough(
-        (connection) =>
-          boss.fetch(from === 'own' ? own : SHARED, { batchSize: limit, db: connection }),
-        async (part) => {
-          const claimed = await within(part);
-          return { rows: claimed.tickets.map((id) => ({ id })), answer: claimed };
-        },
-      );
+      const answer = await within(buildTicketClaim(from === 'own' ? own : SHARED, limit));
       taken[from].add(answer.tickets);
       return answer;
     },
@@ -204,59 +198,9 @@ class TakenTickets {
   }
 }
 
-/* The statements of pg-boss become a part of our own, which costs no round trip. */
-
-/**
- * A statement of the queue as a part of another one: its text, with its parameters from a given one on, and its values.
- * `name` is the same for the same text only.
- */
-type QueuePart = { name: string; sql: (parameter: number) => string; values: unknown[] };
-
-/** Returns a short name for a text. Postgres cuts off longer ones. */
-const hashName = (text: string): string =>
-  createHash('sha1').update(text).digest('base64url').slice(0, 12);
-
 /** Returns a connection that plans each statement once. */
 const buildConnection = (db: Db, kind: string): QueueDb => ({
   executeSql: async (text: string, values: unknown[] = []) => ({
     rows: await db.query({ name: `${kind}_${hashName(text)}`, text, values }),
   }),
 });
-
-/** Lets pg-boss send a statement, which `within` makes a part of its own. Returns the answer of `within`. */
-async function sendThrough<T>(
-  send: (connection: QueueDb) => Promise<unknown>,
-  within: (part: QueuePart) => Promise<{ rows: object[]; answer: T }>,
-): Promise<T> {
-  const { promise: answered, resolve, reject } = Promise.withResolvers<T>();
-  const executeSql: QueueDb['executeSql'] = async (text, values = []) => {
-    const formatSql = (parameter: number): string =>
-      text.replaceAll(/\$(\d+)/g, (_, own: string) => `$${parameter - 1 + Number(own)}`);
-    // pg-boss keeps some errors to itself, for which it has its own meaning.
-    const sent = within({ name: hashName(text), sql: formatSql, values }).catch(
-      (error: unknown) => {
-        reject(error);
-        throw error;
-      },
-    );
-    const { rows, answer } = await sent;
-    resolve(answer);
-    return { rows };
-  };
-  const [answer] = await Promise.all([answered, send({ executeSql }).catch(reject)]);
-  return answer;
-}
-
-/** Looks whether the statements of the installed version of pg-boss can be parts of ours. */
-export async function checkParts(boss: PgBoss, queue: string): Promise<void> {
-  const readSql = (send: (connection: QueueDb) => Promise<unknown>): Promise<string> =>
-    sendThrough(send, ({ sql }) => Promise.resolve({ rows: [], answer: sql(1) }));
-  const insert = await readSql((connection) =>
-    boss.insert(queue, [{ data: {} }], { db: connection }),
-  );
-  const fetch = await readSql((connection) => boss.fetch(queue, { batchSize: 2, db: connection }));
-  if (!/^\s*insert into\s/i.test(insert) || !insert.includes('$1') || insert.includes('$2'))
-    throw new StartError('This version of pg-boss writes jobs in a way this server does not know.');
-  if (!/^\s*with\s[^$]*\supdate\s[^$]*\sreturning\s[^$]*\bid, name, data\b[^$]*$/i.test(fetch))
-    throw new StartError('This version of pg-boss takes jobs in a way this server does not know.');
-}

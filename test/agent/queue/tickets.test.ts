@@ -3,7 +3,7 @@ import { PgBoss } from 'pg-boss';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { StartError } from '../../../src/errors.ts';
 import type { Database } from '../../../src/agent/db/base/pool.ts';
-import { openTickets, type Tickets, checkParts } from '../../../src/agent/queue/tickets.ts';
+import { openTickets, type Tickets } from '../../../src/agent/queue/tickets.ts';
 import { startAgent } from '../../kit/agent-server.ts';
 import { silentLog } from '../../kit/log.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
@@ -57,9 +57,8 @@ test('a run that was under way goes first, and one for later is not taken yet', 
   const tickets = await open();
   const [first, later, continued] = [run(), run(), run()];
   await tickets.send(on.db, first);
-  await tickets.insert([{ ...later, after_seconds: 60 }], ({ sql, values }) =>
-    on.db.query({ text: sql(1), values }),
-  );
+  const { sql, values } = tickets.buildInsert([{ ...later, after_seconds: 60 }]);
+  await on.db.query({ text: sql(1), values });
   await tickets.send(on.db, continued, { continued: true });
   expect((await take(tickets, 1)).threads).toEqual([continued.thread_id]);
   expect((await take(tickets, 10)).threads).toEqual([first.thread_id]);
@@ -69,7 +68,8 @@ test('a run that was under way goes first, and one for later is not taken yet', 
 test('tickets are there only if the statement that makes their runs is', async () => {
   const tickets = await open();
   const inserted = on.db.transaction(async (tx) => {
-    await tickets.insert([run(), run()], ({ sql, values }) => tx.query({ text: sql(1), values }));
+    const { sql, values } = tickets.buildInsert([run(), run()]);
+    await tx.query({ text: sql(1), values });
     throw new StartError('the run could not be stored');
   });
   await expect(inserted).rejects.toThrow('the run could not be stored');
@@ -109,60 +109,14 @@ test('tickets that were taken are deleted, though nobody waits for it', async ()
   expect(await states()).toEqual([]);
 });
 
-/** A pg-boss that sends other texts. Its calls are all that the check looks at. */
-const other = ({
-  insert = 'insert into job values ($1)',
-  fetch = 'with n as (select 1) update job returning id, name, data',
-}) => {
-  const sends =
-    (text: string) =>
-    async (
-      _: string,
-      __: unknown,
-      options: { db: { executeSql(text: string): Promise<unknown> } },
-    ) =>
-      options.db.executeSql(text);
-  return {
-    insert: sends(insert),
-    fetch: (name: string, options: Parameters<ReturnType<typeof sends>>[2]) =>
-      sends(fetch)(name, undefined, options),
-  } as unknown as PgBoss;
-};
-
-test('a pg-boss whose statements can be no parts of ours is refused at the start', async () => {
-  await checkParts(other({}), 'runs');
-  const reads = 'This version of pg-boss takes jobs in a way this server does not know.';
-  await expect(checkParts(other({ insert: 'select insert_jobs($1)' }), 'runs')).rejects.toThrow(
-    'This version of pg-boss writes jobs',
-  );
-  await expect(
-    checkParts(other({ insert: 'insert into job values ($1, $2)' }), 'runs'),
-  ).rejects.toThrow(StartError);
-  await expect(checkParts(other({ fetch: 'select * from fetch_jobs(2)' }), 'runs')).rejects.toThrow(
-    reads,
-  );
-  await expect(
-    checkParts(
-      other({ fetch: 'with n as (select $1) update job returning id, name, data' }),
-      'runs',
-    ),
-  ).rejects.toThrow(reads);
-  await expect(
-    checkParts(other({ fetch: 'with n as (select 1) update job returning id' }), 'runs'),
-  ).rejects.toThrow(reads);
-});
-
-/** Looks after tickets at once, as workers do once a minute. */
-async function lookAfterTickets(): Promise<void> {
+/** Opens pg-boss itself on the same tables. */
+async function openBoss(): Promise<PgBoss> {
   const executeSql = async (text: string, values: unknown[] = []) => {
     const result = (await on.db.pool.query(text, values)) as unknown as
       | { rows: object[] }
       | { rows: object[] }[];
     return Array.isArray(result) ? { rows: result.flatMap(({ rows }) => rows) } : result;
   };
-  await on.database.sql(
-    'update pgboss.queue set monitor_on = null, monitor_claim_on = null, maintain_on = null',
-  );
   const boss = new PgBoss({
     db: { executeSql },
     schema: 'pgboss',
@@ -171,6 +125,61 @@ async function lookAfterTickets(): Promise<void> {
     registerInstance: false,
   });
   await boss.start();
+  return boss;
+}
+
+/** Returns the only job, with its times as seconds from now, and without its id. */
+async function readJob(): Promise<Record<string, unknown>> {
+  const [row, ...others] = await on.database.sql<{ job: Record<string, unknown> }>(
+    'select to_jsonb(j) as job from pgboss.job j',
+  );
+  expect(others).toEqual([]);
+  const { id: _id, ...job } = row!.job;
+  return Object.fromEntries(
+    Object.entries(job).map(([name, value]) => [
+      name,
+      typeof value === 'string' && /_(on|after|until)$/.test(name)
+        ? Math.round((Date.parse(value) - Date.now()) / 10_000)
+        : value,
+    ]),
+  );
+}
+
+test.each([0, 600])(
+  'tickets are the jobs that pg-boss itself would write and take, %i seconds from now',
+  async (after_seconds) => {
+    const tickets = await open();
+    const { run_id, thread_id } = run();
+    const boss = await openBoss();
+    const { sql, values } = tickets.buildInsert([{ run_id, thread_id, after_seconds }]);
+    await on.db.query({ text: sql(1), values });
+    const written = await readJob();
+    const due = "update pgboss.job set start_after = now() - interval '1 second'";
+    await on.database.sql(due);
+    const { tickets: taken } = await take(tickets, 10);
+    const claimed = await readJob();
+    await on.database.sql('truncate pgboss.job_common');
+
+    const startAfter = `${after_seconds} seconds`;
+    await boss.insert('runs', [
+      { data: { run_id, thread_id }, ...(after_seconds > 0 && { startAfter }) },
+    ]);
+    expect(written).toEqual(await readJob());
+    await on.database.sql(due);
+    const [job] = await boss.fetch('runs', { batchSize: 10 });
+    expect(claimed).toEqual(await readJob());
+    expect([taken.length, job!.data]).toEqual([1, { run_id, thread_id }]);
+    await boss.stop({ graceful: false, close: false });
+    await tickets.close();
+  },
+);
+
+/** Looks after tickets at once, as workers do once a minute. */
+async function lookAfterTickets(): Promise<void> {
+  await on.database.sql(
+    'update pgboss.queue set monitor_on = null, monitor_claim_on = null, maintain_on = null',
+  );
+  const boss = await openBoss();
   await boss.supervise('runs');
   await boss.stop({ graceful: false, close: false });
 }

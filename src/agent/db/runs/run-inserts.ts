@@ -282,9 +282,7 @@ function toInsertedRun(
   return { run, thread_readers, empty, thread_seq, revision };
 }
 
-type Queue = {
-  insert<T>(runs: NewRun[], within: (ticket: TicketInsert) => Promise<T>): Promise<T>;
-};
+type Queue = { buildInsert(runs: readonly NewRun[]): TicketInsert };
 
 /**
  * Returns the run as it was stored; undefined when its thread is missing and must not be made, or its key is kept
@@ -313,7 +311,7 @@ export function runInserts(db: Db, queue: Queue, { rich, pinning }: Settings): R
   const shared = { rich, pin: buildPinPart(pinning) };
   const where = { db, ...shared };
   const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
-    queue.insert(runs, (ticket) => insertSome(on, runs, { ticket }));
+    insertSome(on, runs, { ticket: queue.buildInsert(runs) });
   const createBatchers = () => ({
     starting: new Batcher(
       (some: { run: NewRun; starter: Starter }[]) => {
