@@ -9,7 +9,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { callKube } from '../kube-refusal.ts';
 import { buildRequestedByPatch } from '../requested-by.ts';
 import { readDeployment } from './lookup.ts';
-import { deriveLaterTime } from './patch.ts';
+import { deriveLaterTime } from './later-time.ts';
 
 /** Lists the backups of a deployment, newest first. They are read from the API server, because few ask for them. */
 export async function listBackups(

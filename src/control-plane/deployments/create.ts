@@ -1,39 +1,22 @@
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { buildTenantFilter, listTenantNamespaces } from './lookup.ts';
-import { checkCustomUrl } from './custom-url.ts';
+import { listTenantNamespaces } from './lookup.ts';
 import { type Placement, choosePlacement } from './placement.ts';
-import { toDeploymentResource, hasDatabaseSecret } from './resource.ts';
-import { checkServerSecrets } from './refused-secrets.ts';
-import { checkBackupSettings } from './backup-rules.ts';
-import { checkRestoreFields, checkRestore, startClone } from './restore.ts';
-import {
-  checkRules,
-  checkSecrets,
-  checkSpecSize,
-  findLargeVariables,
-  checkQueries,
-  checkSources,
-} from './rules.ts';
+import { toDeploymentResource } from './resource.ts';
+import { startClone } from './restore.ts';
+import { requireCluster, requireRules } from './rule-table.ts';
 import { findOwnIntegration } from '../git/connections.ts';
 import { callKube } from '../kube-refusal.ts';
-import { checkImages } from '../pod-policy/image-rules.ts';
-import { checkPlaces } from '../pod-policy/place-rules.ts';
-import { checkReferences } from '../pod-policy/references.ts';
-import { checkPodRules } from '../pod-policy/rules.ts';
 import { buildRequestedBy } from '../requested-by.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
-import { Conflict, Invalid, NotFound, Rejected, Unavailable } from '../../errors.ts';
+import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type {
-  DeploymentResource,
-  TracingProjectResource,
-} from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/platform/deployment.ts';
 import { checkRepoUrl } from '../../schema/platform/repo-url.ts';
-import { resolveTenantId, resolveProjectTenant } from '../../schema/platform/tenancy.ts';
+import { resolveTenantId } from '../../schema/platform/tenancy.ts';
 
 /**
  * How long to wait for garbage collection to remove the leftovers of a deployment of the same name. It takes seconds.
@@ -92,47 +75,18 @@ async function checkCreate(
   call: CallContext,
 ): Promise<Placement> {
   const { config, stored } = plane;
-  const unfit = [...checkSources(body), ...findLargeVariables(body)];
-  if (unfit.length > 0) throw new Invalid(unfit);
-  const broken = [
-    ...checkRules(body, config),
-    ...checkQueries(body, config.asksPrometheus),
-    ...checkPodRules(body.source_config.resource_spec, config.grants, config.objectKeys),
-    ...checkPlaces(body, { grants: config.grants, hasDatabase: !hasDatabaseSecret(body.secrets) }),
-    ...checkImages(config.builtImages, {
-      spec: body.source_config.resource_spec,
-      image: body.source_revision_config.image_uri,
-      namespaces: listTenantNamespaces(plane, call.caller),
-    }),
-    ...checkSecrets(body.secrets),
-    ...checkServerSecrets(body.secrets),
-    ...checkSpecSize(body),
-    ...checkBackupSettings(body, {
-      hasDatabase: !hasDatabaseSecret(body.secrets),
-      now: new Date(),
-    }),
-    ...checkRestoreFields(body, new Date()),
-  ];
-  if (broken.length > 0) throw new Rejected(broken.join('; '));
+  const change = { kind: 'create', sent: body, wanted: body, startsPods: true } as const;
+  requireRules(change, {
+    config,
+    namespaces: listTenantNamespaces(plane, call.caller),
+    now: new Date(),
+  });
   if (body.source === 'git') await checkRepository(plane, body, call);
   const own = stored
     .listPlaces()
     .filter(({ spec }) => resolveTenantId(spec, config.defaultTenantId) === call.caller.tenantId);
   const place = choosePlacement(body, own, config.namespaces);
-  checkCustomUrl(plane, {
-    name: body.name,
-    namespace: place.namespace,
-    url: body.source_config.custom_url,
-  });
-  await checkNameFree(plane, body.name, { place, call });
-  const { resource_spec: spec } = body.source_config;
-  await checkRestore(plane, body, { namespace: place.namespace, ...call });
-  await checkReferences(plane.kube, {
-    spec,
-    namespace: place.namespace,
-    rules: config,
-    signal: call.signal,
-  });
+  await requireCluster(plane, change, { name: body.name, namespace: place.namespace, ...call });
   return place;
 }
 
@@ -147,41 +101,6 @@ async function checkRepository(
     throw new Rejected('source_config.integration_id: no integration has this id');
   const fault = checkRepoUrl(integration, config.repo_url ?? '');
   if (fault !== undefined) throw new Rejected(`source_config.repo_url: ${fault}`);
-}
-
-/**
- * Throws if the name is taken. It reads the owner of the name again, because the object that the watch shows may have
- * been deleted.
- */
-async function checkNameFree(
-  plane: Pick<ControlPlane, 'config' | 'stored'>,
-  name: string,
-  { place, call }: { place: Placement; call: CallContext },
-): Promise<void> {
-  const { stored, config } = plane;
-  const { caller, signal } = call;
-  const mine = buildTenantFilter(plane, caller);
-  const listNamesakes = (): DeploymentResource[] =>
-    stored
-      .listNamed(name)
-      .filter((other) => mine(other) || other.metadata.namespace === place.namespace);
-  const listProjects = (): TracingProjectResource[] =>
-    stored
-      .listProjectsNamed(name)
-      .filter(
-        (project) =>
-          resolveProjectTenant(project, stored.getOwners(), config.defaultTenantId) ===
-          caller.tenantId,
-      );
-  await Promise.all([
-    ...listNamesakes().map((deployment) => stored.refresh.deployment(deployment, signal)),
-    ...listProjects().map((project) => stored.refresh.project(project, signal)),
-  ]);
-  if (listNamesakes().length > 0) throw new Conflict(`A deployment named ${name} already exists.`);
-  if (listProjects().length > 0)
-    throw new Conflict(
-      `Deployments create a tracing project of their name, and there is already a tracing project named ${name}.`,
-    );
 }
 
 /**

@@ -12,7 +12,7 @@ import { callKube } from '../kube-refusal.ts';
 import { buildRequestedBy } from '../requested-by.ts';
 import { waitFor } from '../stored/follow.ts';
 import { findDeployment, readDeployment } from './lookup.ts';
-import { deriveLaterTime } from './patch.ts';
+import { deriveLaterTime } from './later-time.ts';
 
 /** Seconds that an answer waits for the operator to make a new key. It takes well under one. */
 const PATIENCE = 10;

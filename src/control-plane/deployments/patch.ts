@@ -2,41 +2,20 @@ import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
-import { checkCustomUrl } from './custom-url.ts';
 import { listTenantNamespaces, readDeployment } from './lookup.ts';
-import { checkServerSecrets } from './refused-secrets.ts';
-import { toDatabaseSpec, hasDatabaseSecret, toSpec, toWanted } from './resource.ts';
-import {
-  type Broken,
-  type WantedDeployment,
-  applyPatch,
-  checkRules,
-  checkQueries,
-  checkSources,
-  checkSecrets,
-  findLargeVariables,
-  checkSpecSize,
-  checkImmutables,
-  needsRevision,
-  checkVolumeSize,
-  stripEcho,
-} from './rules.ts';
+import { toDatabaseSpec, toSpec, toWanted } from './resource.ts';
+import { deriveLaterTime } from './later-time.ts';
+import { requireCluster, requireRules } from './rule-table.ts';
+import { type WantedDeployment, applyPatch, needsRevision, stripEcho } from './rules.ts';
 import { buildJsonPatch } from '../json-patch.ts';
 import { callKube } from '../kube-refusal.ts';
-import { checkImages } from '../pod-policy/image-rules.ts';
-import { checkBackupSettings } from './backup-rules.ts';
-import { checkPlaces } from '../pod-policy/place-rules.ts';
-import { checkReferences } from '../pod-policy/references.ts';
-import { checkPodRules } from '../pod-policy/rules.ts';
 import { buildRequestedByPatch } from '../requested-by.ts';
 import { annotateRevision } from '../revisions/asked.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
-import { Conflict, Invalid, Problem, Rejected } from '../../errors.ts';
+import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
 import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
-import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
-import { VOLUME_GROWN } from '../../schema/platform/conditions.ts';
 import type {
   DeploymentResource,
   DeploymentSpec,
@@ -109,44 +88,30 @@ async function decide(
   call: CallContext,
   options: PatchOptions,
 ): Promise<Step> {
-  const { config, kube } = plane;
   const deployment = await readDeployment(plane, options.id, call);
   if (deployment.metadata.deletionTimestamp !== undefined)
     throw new Conflict(`Deployment ID ${options.id} is being deleted.`);
   checkVersion(deployment, options.ifMatch);
   const current: Deployment = await answerForDeployment(plane, deployment, call);
   const patch = stripEcho(current, body);
-  const unfit = [...checkSources(patch), ...findLargeVariables(patch)];
-  if (unfit.length > 0) throw new Invalid(unfit);
   const wanted = applyPatch(toWanted(deployment), patch);
   const revision = options.alwaysRevision === true || needsRevision(patch);
-  // A revision starts pods with the whole template, of which kubectl may have written a part.
-  const podSpec = revision ? wanted.source_config.resource_spec : undefined;
-  const broken = [
-    ...checkImmutables(current, patch),
-    ...checkVolumeSize(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
-    // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
-    ...checkRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
-    ...checkQueries(patch, config.asksPrometheus),
-    ...checkPodRules(podSpec, config.grants, config.objectKeys),
-    ...checkPlaces(patch, { current, grants: config.grants, hasDatabase: isManaged(deployment) }),
-    ...checkImages(config.builtImages, {
-      spec: podSpec,
-      image:
-        revision && wanted.source !== 'git' ? wanted.source_revision_config.image_uri : undefined,
-      namespaces: listTenantNamespaces(plane, call.caller),
-    }),
-    ...checkSecrets(patch.secrets ?? []),
-    ...checkServerSecrets(patch.secrets ?? []),
-    ...checkDatabaseKept(deployment, patch.secrets),
-    ...checkSpecSize(wanted),
-    ...checkBackupSettings(patch, { hasDatabase: isManaged(deployment), now: new Date() }),
-  ];
-  if (broken.length > 0) throw new Rejected(broken.join('; '));
+  const change = {
+    kind: 'patch',
+    sent: patch,
+    before: { resource: deployment, answer: current },
+    wanted,
+    // A revision starts pods with the whole template, of which kubectl may have written a part.
+    startsPods: revision,
+  } as const;
+  requireRules(change, {
+    config: plane.config,
+    namespaces: listTenantNamespaces(plane, call.caller),
+    now: new Date(),
+  });
   const move = planMoveAlone(deployment, { asked: body.rollout, revision });
   const { name, namespace = '' } = deployment.metadata;
-  checkCustomUrl(plane, { name, namespace, url: patch.source_config?.custom_url });
-  await checkReferences(kube, { spec: podSpec, namespace, rules: config, signal: call.signal });
+  await requireCluster(plane, change, { name, namespace, ...call });
   return {
     tenantId: call.caller.tenantId,
     deployment,
@@ -169,27 +134,6 @@ function planMoveAlone(
     );
   return move;
 }
-
-/** Returns a broken rule if a patch takes away the secret that names the deployment's database. */
-const checkDatabaseKept = (
-  { spec }: DeploymentResource,
-  secrets: DeploymentPatchRequest['secrets'],
-): Broken[] =>
-  spec.database?.fromSecrets === true &&
-  secrets !== null &&
-  secrets !== undefined &&
-  !hasDatabaseSecret(secrets)
-    ? [`secrets: ${CUSTOM_URI} must stay, because it names the database of this deployment`]
-    : [];
-
-/** Returns true for a deployment whose database the platform runs. */
-export const isManaged = ({ spec: { database } }: DeploymentResource): boolean =>
-  database?.external === undefined && database?.fromSecrets !== true;
-
-const isGrowing = ({ status }: DeploymentResource): boolean =>
-  status?.conditions?.some(
-    (condition) => condition.type === VOLUME_GROWN && condition.status === 'False',
-  ) === true;
 
 /** Returns the version of a deployment's spec, for If-Match. A change of status alone is no conflict. */
 export const buildEtag = ({ metadata }: DeploymentResource): string =>
@@ -290,12 +234,6 @@ const pickBackupRequest = ({
   ...(requestedAt !== undefined && { requestedAt }),
   ...(method !== undefined && { method }),
 });
-
-/** Returns the present time, or a later one if that is already stored, because the same value would ask for nothing. */
-export function deriveLaterTime(before: string | undefined, now: Date): string {
-  const least = before === undefined ? 0 : new Date(before).getTime() + 1;
-  return new Date(Math.max(now.getTime(), least)).toISOString();
-}
 
 type PlannedMove = { move: RolloutMove; revision: string };
 

@@ -2,17 +2,15 @@ import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { listTenantNamespaces, readDeployment } from './lookup.ts';
-import { deriveLaterTime } from './patch.ts';
+import { deriveLaterTime } from './later-time.ts';
 import { toWanted } from './resource.ts';
+import { requireCluster, requireRules } from './rule-table.ts';
 import { buildJsonPatch } from '../json-patch.ts';
 import { callKube } from '../kube-refusal.ts';
-import { checkImages } from '../pod-policy/image-rules.ts';
-import { checkReferences } from '../pod-policy/references.ts';
-import { checkPodRules } from '../pod-policy/rules.ts';
 import { buildRequestedByPatch } from '../requested-by.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { makeRevision } from '../revisions/make.ts';
-import { Conflict, Rejected } from '../../errors.ts';
+import { Conflict } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
@@ -52,27 +50,16 @@ export function deployAgain(
 async function checkAllowed(
   plane: Omit<Plane, 'now'>,
   resource: DeploymentResource,
-  { caller, signal }: CallContext,
+  call: CallContext,
 ): Promise<void> {
-  const { config, kube } = plane;
-  const wanted = toWanted(resource);
-  const spec = wanted.source_config.resource_spec;
-  const image = wanted.source === 'git' ? undefined : wanted.source_revision_config.image_uri;
-  const broken = [
-    ...checkPodRules(spec, config.grants, config.objectKeys),
-    ...checkImages(config.builtImages, {
-      spec,
-      image,
-      namespaces: listTenantNamespaces(plane, caller),
-    }),
-  ];
-  if (broken.length > 0) throw new Rejected(broken.join('; '));
-  await checkReferences(kube, {
-    spec,
-    namespace: resource.metadata.namespace ?? '',
-    rules: config,
-    signal,
+  const change = { kind: 'repeat', wanted: toWanted(resource), startsPods: true } as const;
+  requireRules(change, {
+    config: plane.config,
+    namespaces: listTenantNamespaces(plane, call.caller),
+    now: new Date(),
   });
+  const { name, namespace = '' } = resource.metadata;
+  await requireCluster(plane, change, { name, namespace, ...call });
 }
 
 type Step = { deployment: DeploymentResource; revision: RevisionResource };

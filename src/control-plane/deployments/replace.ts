@@ -9,7 +9,8 @@ import type { ControlPlane } from '../control-plane.ts';
 import { callKube } from '../kube-refusal.ts';
 import { buildRequestedByPatch } from '../requested-by.ts';
 import { readDeployment } from './lookup.ts';
-import { isManaged, deriveLaterTime } from './patch.ts';
+import { deriveLaterTime } from './later-time.ts';
+import { isManaged } from './resource.ts';
 import {
   findDeploymentBackup,
   requireBackupByName,

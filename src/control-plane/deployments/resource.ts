@@ -107,6 +107,10 @@ export function toDatabaseSpec({
 export const hasDatabaseSecret = (secrets: readonly Secret[]): boolean =>
   secrets.some(({ name, value }) => name === CUSTOM_URI && value !== '');
 
+/** Returns true for a deployment whose database the platform runs. */
+export const isManaged = ({ spec: { database } }: DeploymentResource): boolean =>
+  database?.external === undefined && database?.fromSecrets !== true;
+
 /** Returns the resource that is stored for a create request. */
 export function toDeploymentResource(
   body: DeploymentCreateRequest,

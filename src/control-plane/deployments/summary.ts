@@ -9,8 +9,7 @@ import type {
   RevisionSummary,
 } from '../../schema/platform/deployment-summary.ts';
 import { PUSHED_AT } from '../../schema/platform/labels.ts';
-import { isManaged } from './patch.ts';
-import { getDeploymentStatus } from './resource.ts';
+import { getDeploymentStatus, isManaged } from './resource.ts';
 import { getRevisionStatus } from '../revisions/resource.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';
 import type { Summarized } from '../stored/overview.ts';

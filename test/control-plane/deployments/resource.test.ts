@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deriveLaterTime } from '../../../src/control-plane/deployments/patch.ts';
+import { deriveLaterTime } from '../../../src/control-plane/deployments/later-time.ts';
 import {
   getDeploymentStatus,
   toDeploymentAnswer,
