@@ -44,28 +44,30 @@ export const ListQuery = buildClosedSchema({
     }),
     view: buildEnumSchema(['full', 'summary'], {
       default: 'full',
-      description: 'summary: how each deployment is, without configuration and secrets.',
+      description: 'summary: the state of each deployment, without configuration and secrets.',
     }),
     name: Type.String({ description: 'Exact name.' }),
     name_contains: Type.String({ description: 'Part of the name; case does not matter.' }),
     namespace: Type.String({ description: 'Namespace that it runs in.' }),
     source: buildEnumSchema(SOURCES),
     status: buildEnumSchema(DEPLOYMENT_STATUSES),
-    state: Type.Array(buildEnumSchema(DEPLOYMENT_STATES), { description: 'States, repeated.' }),
+    state: Type.Array(buildEnumSchema(DEPLOYMENT_STATES), {
+      description: 'State; repeat the parameter for each one.',
+    }),
     reason: Type.String({ description: 'Reason of the state.' }),
     deployment_type: buildEnumSchema(DEPLOYMENT_TYPES),
     image_version: Type.String(),
     deployment_ids: Type.Array(Type.String(), {
-      description: 'Ids, repeated or separated by commas.',
+      description: 'Ids; repeat the parameter, or separate them by commas.',
     }),
     remote_reconciled: Type.Boolean({
-      description: 'Whether the operator has seen the present version of the deployment.',
+      description: 'Whether the operator has seen the current version of the deployment.',
     }),
     sort: buildEnumSchema(SORT_WORDS, {
       description: 'Field; a minus reverses the order. Default: newest first.',
     }),
     total: Type.Boolean({
-      description: 'Whether the answer has the number of all that pass the filters.',
+      description: 'Whether the answer holds the number of all deployments that pass the filters.',
     }),
   }),
 });
@@ -153,9 +155,11 @@ export const ListAnswer = Type.Object({
   resources: Type.Array(
     Type.Unsafe<Deployment | DeploymentSummary>({ oneOf: [Deployment, DeploymentSummary] }),
   ),
-  offset: Type.Integer({ description: 'Where the next page begins.' }),
+  offset: Type.Integer({ description: 'Offset of the next page.' }),
   total: Type.Optional(
-    Type.Integer({ description: 'How many pass the filters. With total=true.' }),
+    Type.Integer({
+      description: 'Number of deployments that pass the filters. Only with total=true.',
+    }),
   ),
 });
 export type ListAnswer = Static<typeof ListAnswer>;

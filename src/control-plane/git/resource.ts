@@ -36,16 +36,16 @@ const GitCredentialRequest = buildClosedSchema(
       username: Type.String({
         minLength: 1,
         maxLength: 253,
-        description: 'Name beside the token, where a host wants one.',
+        description: 'User name for the token, if the host requires one.',
       }),
       app_id: Type.String({
         pattern: '^[0-9]{1,20}$',
-        description: 'Of a GitHub App, with app_installation_id and private_key.',
+        description: 'Id of a GitHub App; needs app_installation_id and private_key, too.',
       }),
       app_installation_id: Type.String({ pattern: '^[0-9]{1,20}$' }),
     }),
     private_key: buildSecretType('RSA key of the GitHub App, in PEM form.'),
-    ssh_private_key: buildSecretType('For addresses of ssh, with known_hosts.'),
+    ssh_private_key: buildSecretType('For ssh addresses; needs known_hosts, too.'),
     known_hosts: buildSecretType("The host's keys, as ssh-keyscan prints them."),
   },
   {
@@ -83,7 +83,7 @@ export const GitIntegrationRequest = buildClosedSchema({
     webhook_secret: Type.String({
       minLength: 16,
       maxLength: 1024,
-      description: 'Write-only: by it the host signs push events.',
+      description: 'Write-only: the secret with which the host signs push events.',
     }),
   }),
 });
@@ -100,13 +100,13 @@ export const GitConnection = buildClosedSchema({
   poll_seconds: buildNullableSchema(Type.Integer()),
   has_credential: Type.Boolean(),
   takes_pushes: Type.Boolean({
-    description: 'Whether push events are taken: it has a webhook secret.',
+    description: 'Whether push events are accepted: it has a webhook secret.',
   }),
   push_path: Type.String({ description: 'Where the host sends push events.' }),
   unmatched_push: buildNullableSchema(UnmatchedPushShown),
   tenant_id: buildUuidSchema('Read-only.'),
   created_at: buildNullableSchema(
-    buildDateTimeSchema("Read-only; null for one of the installation's settings."),
+    buildDateTimeSchema("Read-only; null for a connection from the installation's settings."),
   ),
 });
 export type GitConnection = Static<typeof GitConnection>;

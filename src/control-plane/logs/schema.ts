@@ -21,7 +21,7 @@ export const logFields = {
   end_time: toOptional(buildDateTimeSchema('Before.')),
   level: toOptional(buildEnumSchema(LEVELS, { description: 'Lines of this level or above.' })),
   query: toOptional(Type.String({ maxLength: 1024, description: 'Part of the message.' })),
-  run_id: toOptional(buildUuidSchema('Lines that name this run.')),
+  run_id: toOptional(buildUuidSchema('Only lines about this run.')),
 };
 
 export const LogQuery = buildClosedSchema(logFields);

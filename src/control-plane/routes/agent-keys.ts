@@ -17,7 +17,7 @@ const SECRET = { 'cache-control': 'no-store' };
 export const agentKeyRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/key', {
     id: 'getDeploymentKey',
-    summary: "Get the key that opens the deployment's agents.",
+    summary: "Get the API key of the deployment's agents.",
     access: 'write',
     params: DeploymentPath,
     answers: { 200: { description: 'The key.', schema: AgentKey } },
@@ -29,12 +29,15 @@ export const agentKeyRoutes = bindRoutes([
   route.post('/v2/deployments/{deployment_id}/key/rotate', {
     id: 'rotateDeploymentKey',
     summary:
-      'Make a new key. The one before it opens the agents for some hours more, as the installation says.',
+      "Make a new API key for the deployment's agents. The previous one stays valid for some hours, as set by the installation.",
     access: 'write',
     params: DeploymentPath,
     answers: {
-      200: { description: 'The new key. Pods know it within two minutes.', schema: AgentKey },
-      202: { description: 'It is asked for; the key is still the old one.', schema: AgentKey },
+      200: { description: 'The new key. Pods accept it within two minutes.', schema: AgentKey },
+      202: {
+        description: 'A new key was requested; the answer still holds the old one.',
+        schema: AgentKey,
+      },
       409: { description: 'The deployment is being changed at the same time.' },
     },
     handler: async (request, plane) => {

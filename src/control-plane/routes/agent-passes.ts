@@ -29,7 +29,7 @@ const passRoutes = bindRoutes([
   route.post('/v2/deployments/{deployment_id}/agent-pass', {
     id: 'makeAgentPass',
     summary:
-      "Make a pass of five minutes for the deployment's agents. It has the caller's role there.",
+      "Create a pass for the deployment's agents. It is valid for five minutes and has the caller's role.",
     access: 'read',
     audited: true,
     params: DeploymentPath,

@@ -13,7 +13,8 @@ const route = buildRestRouteMakers<[Pick<ControlPlane, 'config' | 'stored'>]>('d
 export const authCheckRoutes = bindRoutes([
   route.post('/v2/auth/check', {
     id: 'checkAuth',
-    summary: 'Whose credentials these are, if they may open a deployment.',
+    summary:
+      'Check whether the credentials may call the agents of a deployment, and whose they are.',
     access: 'read',
     body: AuthCheckRequest,
     answers: {

@@ -18,7 +18,7 @@ const BackupPath = Type.Object({
     minLength: 1,
     maxLength: 63,
     pattern: DNS_LABEL,
-    description: 'Its name, as the list has it.',
+    description: 'Its name, as in the list.',
   }),
 });
 const route = buildRestRouteMakers<[Plane]>('deployments');
@@ -57,7 +57,7 @@ export const backupRoutes = bindRoutes([
   }),
   route.post('/v2/deployments/{deployment_id}/backups', {
     id: 'requestBackup',
-    summary: 'Ask for a backup now. The list shows it once it is its turn.',
+    summary: 'Request a backup now. The list shows it once its turn has come.',
     access: 'write',
     params: DeploymentPath,
     answers: {
@@ -71,7 +71,7 @@ export const backupRoutes = bindRoutes([
   route.post('/v2/deployments/{deployment_id}/restore', {
     id: 'restoreDeployment',
     summary:
-      'Replace the data of a deployment by a backup, or go back to a former volume. `restore` of the deployment says how far it is.',
+      'Restore a backup into a deployment, or go back to a former volume. `restore` of the deployment shows the progress.',
     access: 'write',
     params: DeploymentPath,
     body: ReplaceAsked,

@@ -38,7 +38,7 @@ const WriteQuery = buildClosedSchema({
     Type.Integer({
       minimum: 0,
       maximum: 600,
-      description: 'Seconds to wait for the end of the newest revision before the answer.',
+      description: 'Seconds to wait for the newest revision to finish before answering.',
     }),
   ),
 });
@@ -50,12 +50,12 @@ const removal = {
     }),
     delete_data: Type.Boolean({
       default: false,
-      description: 'Remove the database volume too, whatever the deletion policy says.',
+      description: 'Remove the database volume too, regardless of the deletion policy.',
     }),
     without_backup: Type.Boolean({
       default: false,
       description:
-        'Do not wait for the backup that `before_deletion` asks for. A second request may say so.',
+        'Do not wait for the backup that `before_deletion` requires. A second request may set this.',
     }),
   }),
 };
@@ -74,7 +74,7 @@ const BulkQuery = buildClosedSchema({
   }),
 });
 const BulkAnswer = Type.Object({
-  deleted: Type.Array(buildUuidSchema('Deletion was asked for.')),
+  deleted: Type.Array(buildUuidSchema('Deletion was requested.')),
   failed: Type.Array(
     Type.Object({
       id: buildUuidSchema('Not deleted.'),
@@ -161,7 +161,7 @@ export const deploymentRoutes = bindRoutes([
     answers: {
       201: { ...describeAnswer('The deployment.'), schema: WrittenDeployment },
       400: rejected,
-      409: { description: 'The name is taken, or the host and path of custom_url.' },
+      409: { description: 'The name, or the host and path of custom_url, is already taken.' },
     },
     handler: async (request, plane) => {
       const { body, headers } = request;
@@ -195,7 +195,7 @@ export const deploymentRoutes = bindRoutes([
   }),
   route.get('/v2/deployments', {
     id: 'listDeployments',
-    summary: "List deployments, newest first. The answer's offset is that of the next page.",
+    summary: 'List deployments, newest first. The offset in the answer is that of the next page.',
     access: 'read',
     query: ListQuery,
     answers: {
@@ -220,7 +220,7 @@ export const deploymentRoutes = bindRoutes([
   route.patch('/v2/deployments/{deployment_id}', {
     id: 'patchDeployment',
     summary:
-      'Change a deployment. null keeps a field; repo_ref, gx_config_path, image_uri, auth, secrets and resource_spec make a revision.',
+      'Change a deployment. null leaves a field as it is; repo_ref, gx_config_path, image_uri, auth, secrets and resource_spec make a revision.',
     access: 'write',
     params: DeploymentPath,
     query: WriteQuery,
@@ -230,9 +230,9 @@ export const deploymentRoutes = bindRoutes([
       400: rejected,
       409: {
         description:
-          'It is being deleted, somebody else changed it at the same time, or has the host and path of custom_url.',
+          'The deployment is being deleted or was changed at the same time, or another one has the host and path of custom_url.',
       },
-      412: { description: 'It is not the version that If-Match names.' },
+      412: { description: 'The deployment is not at the version that If-Match names.' },
     },
     handler: async (request, plane) => {
       const options = {

@@ -21,7 +21,7 @@ const answers = {
 export const eventRoutes = bindRoutes([
   route.get('/v2/events', {
     id: 'followDeployments',
-    summary: 'Follow the changes of all deployments. Last-Event-ID goes on behind that message.',
+    summary: 'Follow the changes of all deployments. Last-Event-ID resumes after that message.',
     access: 'read',
     answers: {
       200: {
@@ -37,7 +37,7 @@ export const eventRoutes = bindRoutes([
   }),
   route.get('/v2/deployments/{deployment_id}/events', {
     id: 'followDeployment',
-    summary: 'Follow a deployment until it is gone.',
+    summary: 'Follow a deployment until it is deleted.',
     access: 'read',
     params: DeploymentPath,
     answers,

@@ -56,7 +56,7 @@ type Plane = Given & { door: PushDoor };
 const connectionRoutes = bindRoutes([
   route.get('/v1/integrations/git/install', {
     id: 'listGitIntegrations',
-    summary: 'List connections to a git host; empty where there is none.',
+    summary: 'List connections to git hosts; empty if there are none.',
     access: 'read',
     answers: { 200: { description: 'The connections.', schema: Type.Array(GitInstall) } },
     handler: ({ caller }, plane) =>
@@ -71,7 +71,7 @@ const connectionRoutes = bindRoutes([
   route.get('/v1/integrations/git/{integration_id}/repos', {
     id: 'listGitRepositories',
     summary:
-      'List the repositories of a connection that may be built: those of its own list, else as its host lists them now.',
+      "List the repositories of a connection that may be built: its own list, or else the host's current list.",
     access: 'read',
     params: Path,
     answers: {
@@ -118,13 +118,12 @@ const connectionRoutes = bindRoutes([
   }),
   route.delete('/v1/integrations/git/{integration_id}', {
     id: 'deleteGitConnection',
-    summary:
-      'Remove a connection that no deployment is built with, and its secrets. Needs the role admin.',
+    summary: 'Delete a connection that no deployment uses, with its secrets. Needs the role admin.',
     access: 'admin',
     params: Path,
     answers: {
       204: { description: 'Removed.' },
-      409: { description: 'A deployment is built with it.' },
+      409: { description: 'A deployment uses it.' },
     },
     handler: async ({ params, ...asking }, plane) => {
       await removeIntegration(plane, params.integration_id, asking);
@@ -137,7 +136,7 @@ const pushRoute = (door: PushDoor) =>
   route.post('/v1/integrations/git/{integration_id}/push', {
     id: 'pushGitEvent',
     summary:
-      'Take a push event of the git host, in JSON or as a form with it, signed with the webhook secret. No key is needed.',
+      'Receive a push event of the git host, as JSON or as a form that holds it, signed with the webhook secret. No API key is needed.',
     access: 'open',
     params: Path,
     rawBody: { bytes: MOST_EVENT_BYTES },
@@ -148,19 +147,19 @@ const pushRoute = (door: PushDoor) =>
         door.admit((params as { integration_id: string }).integration_id, asked),
     },
     answers: {
-      200: { description: 'It means nothing here; detail says why.', schema: PushOutcome },
+      200: { description: 'The event has no effect here; detail says why.', schema: PushOutcome },
       202: {
-        description: 'The deployments that follow the branch look at it.',
+        description: 'The deployments that follow the branch check it now.',
         schema: PushOutcome,
       },
       401: {
         description: 'There is no such integration, or the event is not signed with its secret.',
       },
-      408: { description: `The event has not come within ${EVENT_SECONDS} seconds.` },
+      408: { description: `The event did not arrive within ${EVENT_SECONDS} seconds.` },
       413: { description: 'The event is larger than 5 MiB.' },
       429: {
         description:
-          'Too many events are under way, or this address has sent too many with wrong signatures.',
+          'Too many events are being handled, or this address has sent too many with wrong signatures.',
       },
     },
     handler: async ({ params, headers, body, source }, plane) => {

@@ -13,7 +13,7 @@ type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'overview' 
 const route = buildRestRouteMakers<[Plane]>('deployments');
 const state = { schema: DeploymentDetails, headers: specVersion };
 const conflict = {
-  description: 'It is being deleted, or somebody else changed it at the same time.',
+  description: 'The deployment is being deleted, or was changed at the same time.',
 };
 
 /** Answers with the state of the deployment and its version. */
@@ -38,7 +38,7 @@ export const lifecycleRoutes = bindRoutes([
   route.patch('/v2/deployments/{deployment_id}/lifecycle', {
     id: 'patchLifecycle',
     summary:
-      'Hibernate, pause, or change how it sleeps, without a new revision. An absent field stays; null goes back to the default.',
+      'Hibernate or pause a deployment, or change how it sleeps, without a new revision. An absent field stays as it is; null restores the default.',
     access: 'write',
     params: DeploymentPath,
     body: LifecyclePatch,
@@ -46,7 +46,7 @@ export const lifecycleRoutes = bindRoutes([
       200: { description: 'Its state.', ...state },
       400: rejected,
       409: conflict,
-      412: { description: 'It is not the version that If-Match names.' },
+      412: { description: 'The deployment is not at the version that If-Match names.' },
     },
     handler: async ({ params, body, headers, ...call }, plane) =>
       answerState(
@@ -59,7 +59,7 @@ export const lifecycleRoutes = bindRoutes([
   }),
   route.post('/v2/deployments/{deployment_id}/wake', {
     id: 'wakeDeployment',
-    summary: 'Wake a deployment that sleeps. One that is awake stays as it is.',
+    summary: 'Wake a sleeping deployment. Nothing happens if it is awake.',
     access: 'write',
     params: DeploymentPath,
     answers: { 202: { description: 'It is asked for.', ...state }, 409: conflict },

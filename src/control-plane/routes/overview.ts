@@ -29,7 +29,7 @@ const YAML = 'application/yaml';
 const readingRoutes = bindRoutes([
   route.get('/v2/deployment-counts', {
     id: 'countDeployments',
-    summary: 'Count deployments by how they are.',
+    summary: 'Count deployments by state.',
     access: 'read',
     answers: { 200: { description: 'The counts.', schema: DeploymentCounts } },
     handler: async ({ caller }, plane) => {
@@ -41,7 +41,8 @@ const readingRoutes = bindRoutes([
   }),
   route.get('/v2/deployments/{deployment_id}/state', {
     id: 'getDeploymentState',
-    summary: 'How a deployment is: its conditions, sleep, queue, database, key and branch.',
+    summary:
+      'Get the state of a deployment: its conditions, sleep, queue, database, key and branch.',
     access: 'read',
     params: DeploymentPath,
     answers: {
@@ -54,7 +55,7 @@ const readingRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/resource', {
     id: 'getDeploymentResource',
     summary:
-      'The custom resource of a deployment, as kubectl shows it. With Accept: application/yaml as YAML.',
+      'Get the custom resource of a deployment, as kubectl shows it. Accept: application/yaml gives YAML.',
     access: 'read',
     params: DeploymentPath,
     answers: {
@@ -74,7 +75,7 @@ const readingRoutes = bindRoutes([
   }),
   route.get('/v2/deployments/{deployment_id}/pods', {
     id: 'listDeploymentPods',
-    summary: 'The pods of a deployment, with the reason of each that is not ready.',
+    summary: 'List the pods of a deployment, with a reason for each that is not ready.',
     access: 'read',
     params: DeploymentPath,
     answers: {
@@ -95,16 +96,16 @@ const readingRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/kube-events', {
     id: 'listDeploymentKubeEvents',
     summary:
-      'The last events that Kubernetes has of the objects of a deployment. It forgets them after an hour.',
+      'List the latest Kubernetes events about the objects of a deployment. Kubernetes deletes them after an hour.',
     access: 'read',
     params: DeploymentPath,
     answers: {
       200: {
-        description: 'The events, the last one first, at most 200.',
+        description: 'The events, newest first, at most 200.',
         schema: Type.Object({
           resources: Type.Array(DeploymentKubeEvent),
           complete: Type.Boolean({
-            description: 'False where the namespace has too many events to read all.',
+            description: 'False if the namespace has too many events to read them all.',
           }),
         }),
       },

@@ -49,10 +49,10 @@ const ReadQuery = buildClosedSchema({
     Type.Integer({
       minimum: 0,
       maximum: 50,
-      description: 'Seconds to wait for the end of the revision.',
+      description: 'Seconds to wait for the revision to finish.',
     }),
   ),
-  view: Type.Optional(buildEnumSchema(['full'], { description: 'With all that is known of it.' })),
+  view: Type.Optional(buildEnumSchema(['full'], { description: 'full: with all details.' })),
 });
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
@@ -92,7 +92,7 @@ async function readAll(
 }
 
 const changed = {
-  description: 'It is being deleted, or somebody else changed it at the same time.',
+  description: 'The deployment is being deleted, or was changed at the same time.',
 };
 
 /** There are two words for it, because clients of both kinds are in use. */
@@ -160,7 +160,7 @@ export const revisionRoutes = bindRoutes([
     query: ReadQuery,
     answers: {
       200: {
-        description: 'The revision; with view=full all of it.',
+        description: 'The revision; with view=full, all its details.',
         schema: Type.Union([RevisionDetails, Revision]),
       },
     },
@@ -179,7 +179,7 @@ export const revisionRoutes = bindRoutes([
   }),
   route.post('/v2/deployments/{deployment_id}/revisions', {
     id: 'createRevision',
-    summary: 'Change a deployment and make a revision in any case.',
+    summary: 'Change a deployment, and always make a new revision.',
     access: 'write',
     params: DeploymentPath,
     body: DeploymentPatchRequest,
@@ -204,7 +204,8 @@ export const revisionRoutes = bindRoutes([
   }),
   route.post('/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy', {
     id: 'redeployRevision',
-    summary: 'Make a new revision that repeats this one, with the secrets and sizes it had.',
+    summary:
+      'Redeploy a revision: make a new one that repeats it, with the secrets and sizes it had.',
     access: 'write',
     params: RevisionPath,
     answers: {
@@ -227,13 +228,13 @@ export const revisionRoutes = bindRoutes([
     {
       word: 'release',
       id: 'releaseRevision',
-      summary: 'Let the work that a replaced revision keeps go on with the revision that serves.',
+      summary: 'Hand the work of a replaced revision over to the serving revision.',
     },
     release,
   ),
   ...INTERRUPTIONS.map(([word, id]) =>
     buildRevisionAction(
-      { word, id, summary: 'Give up a revision that has not ended.' },
+      { word, id, summary: 'Interrupt a revision that has not ended.' },
       (plane, { revision }, caller) => cancelRevision(plane, revision, caller),
     ),
   ),

@@ -17,15 +17,17 @@ export const specVersion = { etag: "Version of the deployment's spec, for If-Mat
 /** Failures that every route with a key may answer with. */
 const failures = {
   401: { description: 'No key, or a wrong one.' },
-  403: { description: 'The key has no right to this.' },
+  403: { description: 'The key does not permit this.' },
   422: { description: 'The request does not fit its schema.' },
-  429: { description: 'Too often, or too many streams; Retry-After says when to ask again.' },
-  431: { description: 'Address and headers are larger than 64 kB.' },
+  429: {
+    description: 'Too many requests or too many streams; Retry-After says when to try again.',
+  },
+  431: { description: 'URL and headers are larger than 64 kB.' },
   503: { description: 'The cluster does not answer.' },
 } satisfies Record<number, AnswerDescription>;
-const notFound = { description: 'Nothing has this id.' } satisfies AnswerDescription;
+const notFound = { description: 'No such resource.' } satisfies AnswerDescription;
 export const rejected = {
-  description: 'A rule forbids it; detail begins with the field.',
+  description: 'The request breaks a rule; detail begins with the field.',
 } satisfies AnswerDescription;
 
 /** Describes an answer with one page of a list. */

@@ -9,7 +9,7 @@ const route = buildRestRouteMakers<[Pick<ControlPlane, 'config'>]>('system');
 export const whoamiRoutes = bindRoutes([
   route.get('/v2/whoami', {
     id: 'whoami',
-    summary: 'Whose credentials these are, and the features of this installation.',
+    summary: "Get the caller's identity and the features of this installation.",
     access: 'read',
     answers: { 200: { description: 'They are valid.', schema: WhoAmI } },
     handler: async ({ caller }, plane) => {

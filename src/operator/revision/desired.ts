@@ -20,7 +20,7 @@ import { buildWorkload } from './objects/workload.ts';
 
 export type RevisionPlan = {
   wish: Wish;
-  /** The kind of work that its pods pin to it. Unset: nothing. */
+  /** The kind of work that its pods pin to it. Unset: none. */
   pin?: Pin;
   secretName: string | undefined;
   address: DatabaseAddress | undefined;

@@ -18,7 +18,7 @@ export const AuthSpec = buildClosedSchema(
       issuer: Type.String({
         maxLength: 2048,
         pattern: TRUSTWORTHY,
-        description: 'Accept the tokens (JWT) of this issuer, too: the value of their `iss`.',
+        description: 'Also accept tokens (JWT) of this issuer: the value of their `iss` claim.',
       }),
       audiences: Type.Array(Type.String({ minLength: 1, maxLength: 512, pattern: '^[^,]+$' }), {
         minItems: 1,
@@ -28,19 +28,19 @@ export const AuthSpec = buildClosedSchema(
       jwks: Type.String({
         maxLength: 2048,
         pattern: TRUSTWORTHY,
-        description: "Where the issuer's keys are, if not where its discovery document says.",
+        description: "URL of the issuer's keys (JWKS), if its discovery document does not name it.",
       }),
       roles: Type.String({
         minLength: 1,
         maxLength: 256,
         description:
-          'The claim of a token that names its role, a text or a list: read only reads, write and admin do everything, and a token with none of them is refused. Without this field every token does everything.',
+          "The claim that holds the token's role, as a string or a list: read may only read, write and admin may do everything, and a token with none of them is refused. Without this field, every token may do everything.",
       }),
     }),
   },
   {
     description:
-      'Who may call the agents. A change makes a new revision. Handlers of `auth.path` come first.',
+      'Who may call the agents. A change makes a new revision. Handlers of `auth.path` run first.',
   },
 );
 export type AuthSpec = Static<typeof AuthSpec>;

@@ -13,18 +13,26 @@ const Keep = buildClosedSchema(
   {
     count: Type.Optional(
       buildNullableSchema(
-        Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 1000,
+          description: 'Number of backups to keep, counted from the newest.',
+        }),
       ),
     ),
     days: Type.Optional(
       buildNullableSchema(
-        Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 3650,
+          description: 'Number of days for which backups are kept.',
+        }),
       ),
     ),
   },
   {
     description:
-      'Which backups are kept: a count or days. The newest always is. Default: 7 of them.',
+      'Which backups are kept: a count, or a number of days. The newest is always kept. Default: the newest 7.',
   },
 );
 
@@ -33,12 +41,13 @@ export const DatabaseBackup = buildClosedSchema(
   {
     ...buildNullableFields({
       target: buildTargetNameSchema(
-        'Name of a target of the installation, where the backups are kept.',
+        'Name of the backup target, one of those that the installation has.',
       ),
       schedule: Type.String({
         minLength: 1,
         maxLength: 128,
-        description: 'When backups are made, in the five fields of cron. null: only on request.',
+        description:
+          'Schedule of the backups, as a cron expression with five fields. null: only on request.',
       }),
       time_zone: Type.String({
         minLength: 1,
@@ -48,17 +57,17 @@ export const DatabaseBackup = buildClosedSchema(
       keep: Keep,
       method: buildEnumSchema(BACKUP_METHODS, {
         description:
-          'dump: by pg_dump. continuous: copies of the files and all of the log; the target must speak S3 by TLS. Default dump.',
+          'dump: pg_dump. continuous: base backups and the whole write-ahead log, for point-in-time recovery; the target must be S3 over TLS. Default dump.',
       }),
       before_deletion: Type.Boolean({
         description:
-          'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
+          'Make a backup before a deletion that removes the data. The deletion waits for it for up to 24 hours, then continues and keeps the volume. Default false.',
       }),
     }),
   },
   {
     description:
-      'Backups of the managed database. They replace the former settings as a whole. {}: there are none.',
+      'Backups of the managed database. The object replaces the former settings as a whole. {}: no backups.',
   },
 );
 export type DatabaseBackup = Static<typeof DatabaseBackup>;

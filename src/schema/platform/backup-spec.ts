@@ -19,14 +19,22 @@ const KeepSpec = addCelRules(
   Type.Object(
     {
       count: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 1000,
+          description: 'Number of backups to keep, counted from the newest.',
+        }),
       ),
       days: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 3650,
+          description: 'Number of days for which backups are kept.',
+        }),
       ),
     },
     {
-      description: `Which backups are kept: a count or days. The newest always is. Default: ${KEPT} of them.`,
+      description: `Which backups are kept: a count, or a number of days. The newest is always kept. Default: the newest ${KEPT}.`,
     },
   ),
   [
@@ -46,14 +54,14 @@ export const BackupSpec = addCelRules(
   Type.Object(
     {
       target: buildTargetNameSchema(
-        'Name of a target of the installation (settings.backups.targets), where the backups are kept.',
+        'Name of the backup target, one of settings.backups.targets of the installation.',
       ),
       ...buildOptionalFields({
         schedule: Type.String({
           minLength: 1,
           maxLength: 128,
           description:
-            'When backups are made, as cron writes it in five fields: minute, hour, day, month, weekday. Each deployment starts up to an hour later, so that not all start at once. Unset: only on request.',
+            'Schedule of the backups, as a cron expression with five fields: minute, hour, day, month, weekday. Each deployment starts up to an hour later, so that not all start at once. Unset: only on request.',
         }),
         timeZone: Type.String({
           minLength: 1,
@@ -63,16 +71,16 @@ export const BackupSpec = addCelRules(
         keep: KeepSpec,
         method: buildEnumSchema(BACKUP_METHODS, {
           description:
-            'How a backup is made. dump: pg_dump, which other versions of Postgres can read, too. continuous: copies of the files and all of the log, with which any second can be restored; the target must speak S3 by TLS. Default dump.',
+            'How a backup is made. dump: pg_dump, which other versions of Postgres can read, too. continuous: base backups and the whole write-ahead log, for point-in-time recovery to any second; the target must be S3 over TLS. Default dump.',
         }),
         beforeDeletion: Type.Boolean({
           description:
-            'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
+            'Make a backup before a deletion that removes the data. The deletion waits for it for up to 24 hours, then continues and keeps the volume. Default false.',
         }),
-        requestedAt: buildDateTimeSchema('Ask for a backup now: a new value makes one.'),
+        requestedAt: buildDateTimeSchema('Request a backup now: a new value makes one.'),
       }),
     },
-    { description: 'Backups of the managed database. Unset: there are none.' },
+    { description: 'Backups of the managed database. Unset: no backups.' },
   ),
   [
     {
@@ -101,7 +109,7 @@ export const isBackupOver = (phase: string | undefined): boolean =>
 const KeyIds = Type.Array(Type.String({ maxLength: 64 }), {
   maxItems: 64,
   description:
-    'Ids of the encryption keys without which its data can not be read. encryption.path: a module.',
+    'Ids of the encryption keys that are needed to read its data. encryption.path stands for a module.',
 });
 
 const buildTextSchema = (maxLength: number, description: string) =>
@@ -113,27 +121,29 @@ export const backupStatus = {
   message: buildTextSchema(4096, 'One sentence on the phase.'),
   from: Type.Optional(
     buildDateTimeSchema(
-      'The moment that its data is of. continuous: the first one that can be restored with it, as every later one.',
+      'The point in time of its data. continuous: the earliest one that can be restored with it; every later one can be, too.',
     ),
   ),
-  until: Type.Optional(buildDateTimeSchema('When it was complete.')),
-  size: buildTextSchema(32, 'How large it is.'),
-  sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'The same in bytes.' })),
+  until: Type.Optional(buildDateTimeSchema('When it was completed.')),
+  size: buildTextSchema(32, 'Its size.'),
+  sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'Its size in bytes.' })),
   migration: Type.Optional(
     Type.Integer({ minimum: 0, description: "Newest migration of the database's schema." }),
   ),
   expires: Type.Optional(
-    buildDateTimeSchema('When it may be removed. Unset: when there are enough newer ones.'),
+    buildDateTimeSchema('When it may be removed. Unset: once there are enough newer ones.'),
   ),
   keys: Type.Optional(KeyIds),
   verified: Type.Optional(
     buildDateTimeSchema(
-      'When it was last restored into a scratch database, and had the rows that were counted when it was made.',
+      'When it was last verified: restored into a scratch database, with the row counts of the original.',
     ),
   ),
-  verifying: Type.Optional(buildDateTimeSchema('Since when it is being verified.')),
+  verifying: Type.Optional(
+    buildDateTimeSchema('When its verification began, while it is under way.'),
+  ),
   verifyFailed: Type.Optional(
-    buildDateTimeSchema('When a verification failed, since the last one that succeeded.'),
+    buildDateTimeSchema('When a verification last failed, unless one has succeeded since.'),
   ),
   verifyMessage: buildTextSchema(4096, 'Why it failed.'),
   verifyWaits: buildTextSchema(4096, 'Why the Job of a verification under way has no pod.'),
@@ -148,18 +158,18 @@ export const BackupRecord = addCelRules(
     deployment: Type.String({
       maxLength: 63,
       pattern: DNS_LABEL,
-      description: 'The Deployment whose database it is of.',
+      description: 'The Deployment whose database was backed up.',
     }),
     deploymentUid: buildUuidSchema('Its metadata.uid.'),
     backup: Type.String({
       maxLength: 63,
       pattern: BACKUP_NAME.source,
       description:
-        'Its name in the catalogue of the target: the moment at which it was begun, in UTC.',
+        'Its name in the catalogue of the target: the time at which it was begun, in UTC.',
     }),
     target: Type.String({
       maxLength: 63,
-      description: 'The target of the installation at which it lies.',
+      description: 'The backup target that holds it.',
     }),
     method: buildEnumSchema(BACKUP_METHODS),
     requestedAt: Type.Optional(

@@ -5,9 +5,12 @@ import { buildDateTimeSchema, buildEnumSchema } from '../types.ts';
 export const Condition = Type.Object({
   type: Type.String({ maxLength: 316 }),
   status: buildEnumSchema(['True', 'False', 'Unknown']),
-  reason: Type.String({ maxLength: 1024, description: 'CamelCase word for machines; stable.' }),
+  reason: Type.String({
+    maxLength: 1024,
+    description: 'Machine-readable reason in CamelCase; stable.',
+  }),
   message: Type.String({ maxLength: 32_768 }),
-  lastTransitionTime: buildDateTimeSchema('When status last flipped.'),
+  lastTransitionTime: buildDateTimeSchema('When the status last changed.'),
   observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type Condition = Static<typeof Condition>;

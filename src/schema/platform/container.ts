@@ -82,7 +82,7 @@ export const Container = buildClosedSchema({
     buildNullableSchema(
       buildEnumSchema(['Always', 'OnFailure'], {
         description:
-          'Always: it starts in its turn and runs on beside the agent. OnFailure: it is started again until it succeeds, as each init container is; not for sidecars.',
+          'Always: it starts in order and keeps running beside the agent. OnFailure: it is restarted until it succeeds, like every init container; not for sidecars.',
       }),
     ),
   ),

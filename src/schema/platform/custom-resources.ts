@@ -87,7 +87,7 @@ export const RevisionTemplate = Type.Object(
     secretName: Type.Optional(SecretName),
     resourceSpec: Type.Optional(ResourceSpecResource),
   },
-  { description: 'Everything that makes a revision: a change here is a new revision.' },
+  { description: 'Everything that makes a revision: a change here makes a new one.' },
 );
 export type RevisionTemplate = Static<typeof RevisionTemplate>;
 
@@ -103,7 +103,7 @@ export const DeploymentSpec = addCelRules(
   Type.Object({
     id: Type.Optional(
       buildUuidSchema(
-        'Id in REST answers, for one that must survive a restore. Default: metadata.uid. Never changes.',
+        'Id in REST answers; set it if the id must survive a restore of the cluster. Default: metadata.uid. Never changes.',
       ),
     ),
     source: buildEnumSchema(SOURCES, { description: 'Fixed.' }),
@@ -137,7 +137,7 @@ export const DeploymentSpec = addCelRules(
         minimum: 10,
         maximum: 86_400,
         description:
-          'A revision that is not ready by then has failed. Time without a running operator does not count. Default 600.',
+          'Seconds after which a revision that is not ready has failed. Time without a running operator does not count. Default 600.',
       }),
       revisionHistoryLimit: Type.Integer({
         minimum: 1,
@@ -177,7 +177,7 @@ const buildTextSchema = (maxLength: number, description: string) =>
 const buildPodFormSchema = (whose: string) =>
   buildTextSchema(
     128,
-    `The form of ${whose} pods as the operator last wrote them. A difference means that somebody else changed them.`,
+    `Pod template of ${whose} pods as the operator last wrote it. A difference means that someone else changed it.`,
   );
 
 export const DeploymentResourceStatus = buildStatusSchema({
@@ -189,15 +189,15 @@ export const DeploymentResourceStatus = buildStatusSchema({
   serverVersion: buildTextSchema(128, 'Version of the agent server that the pods report.'),
   databaseSecret: buildTextSchema(
     253,
-    'Secret with the address of the database that pods are started with.',
+    'Secret with the database address with which pods are started.',
   ),
   databaseSecretVersion: buildTextSchema(
     128,
-    'Its resourceVersion when it was last read. External databases.',
+    'Its resourceVersion when it was last read. Only for external databases.',
   ),
   databaseAdminSecret: buildTextSchema(
     253,
-    'Secret of the role that sets passwords. Managed databases.',
+    'Secret of the role that sets passwords. Only for managed databases.',
   ),
   databaseTemplate: buildPodFormSchema("the database's"),
   claimWords: buildTextSchema(
@@ -211,26 +211,26 @@ export const DeploymentResourceStatus = buildStatusSchema({
   ),
   storeTemplate: buildPodFormSchema("the key-value store's"),
   storeSecret: buildTextSchema(253, 'Secret with the password of the key-value store.'),
-  keySecret: buildTextSchema(253, "Secret with the key that opens the deployment's agents."),
-  keyRequest: buildTextSchema(128, 'Last value of the rotate-key annotation that was fulfilled.'),
+  keySecret: buildTextSchema(253, "Secret with the API key of the deployment's agents."),
+  keyRequest: buildTextSchema(128, 'Last value of the rotate-key annotation that was carried out.'),
   keyPreviousUntil: Type.Optional(
     buildDateTimeSchema(
-      'Time until which the former key opens the agents, too. Unset: there is no former key.',
+      'Time until which the previous key is valid. Unset: there is no previous key.',
     ),
   ),
   passwordRequestedAt: buildTextSchema(
     64,
-    'Last value of spec.database.passwordRequestedAt that was fulfilled.',
+    'Last value of spec.database.passwordRequestedAt that was carried out.',
   ),
   archivedSince: Type.Optional(
     buildDateTimeSchema(
-      'Since when its database has the files by which its log is taken. Unset: it has none.',
+      "Since when its database can archive its write-ahead log. Unset: it can't.",
     ),
   ),
   ...restoredStatus,
   ...replacementStatus,
   followedRef: buildTextSchema(512, 'Branch whose pushes make revisions.'),
-  followedCommit: buildTextSchema(64, 'Head of that branch when it was last looked at.'),
+  followedCommit: buildTextSchema(64, 'Head commit of that branch when it was last checked.'),
   pushHandled: buildTextSchema(128, 'Last value of the pushed-at annotation that was handled.'),
   reason: buildTextSchema(128, 'Machine-readable reason of a failure.'),
   message: buildTextSchema(4096, 'One sentence on the state.'),
@@ -251,7 +251,7 @@ export const RevisionSpec = addCelRules(
     deploymentUid: buildUuidSchema('Its metadata.uid.'),
     number: Type.Integer({
       minimum: 1,
-      description: "The Deployment's generation that asked for it.",
+      description: 'The generation of the Deployment that requested it.',
     }),
     hash: Type.String({ maxLength: 64, description: 'Hash of the template and requestedAt.' }),
     source: buildEnumSchema(SOURCES),
@@ -287,7 +287,10 @@ export const RevisionResourceStatus = buildStatusSchema(
       253,
       'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.',
     ),
-    imageDigest: buildTextSchema(256, 'Digest the image had when it was started, written once.'),
+    imageDigest: buildTextSchema(
+      256,
+      'Digest that the image had when it was started, written once.',
+    ),
     image: buildTextSchema(
       1024,
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
@@ -308,7 +311,7 @@ export const RevisionResourceStatus = buildStatusSchema(
     ),
     buildSeconds: Type.Optional(
       Type.Integer({
-        description: 'How long the build took, without waiting for its turn. Written once.',
+        description: 'How long the build took, without its time in the queue. Written once.',
       }),
     ),
     buildLog: buildTextSchema(253, 'ConfigMap with the whole log of the build, packed.'),
@@ -320,7 +323,7 @@ export const RevisionResourceStatus = buildStatusSchema(
     guard: Type.Optional(
       buildEnumSchema(GUARDS, {
         description:
-          'The guard that decides who may call: the strictest that its pods have reported.',
+          'How its pods decide who may call: the strictest way that one of them has reported.',
       }),
     ),
     pin: PinOfPods,
@@ -357,7 +360,7 @@ export const ListenerSpec = Type.Object({
       maxItems: 256,
       'x-kubernetes-list-type': 'set',
       description:
-        'Hosts that routes of its deployments may name; `*.` stands for one label. Unset: only those by the pattern of the installation.',
+        'Hosts that routes of its deployments may have; `*.` stands for one label. Unset: only hosts that follow the pattern of the installation.',
     }),
   ),
 });

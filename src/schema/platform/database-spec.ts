@@ -14,7 +14,7 @@ const ExternalDatabase = Type.Object(
       minLength: 1,
       maxLength: 253,
       description:
-        'Secret in the same namespace with the address of the database. Another name restarts the pods in turn.',
+        'Secret in the same namespace with the address of the database. A change of the name restarts the pods one by one.',
     }),
     key: Type.Optional(
       Type.String({
@@ -44,7 +44,7 @@ export const DatabaseSpec = addCelRules(
         description: `The deployment's secrets name a database outside the platform, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
       }),
       passwordRequestedAt: buildDateTimeSchema(
-        'Ask for a new password of the managed database: a new value makes one, without a gap.',
+        'Request a new password for the managed database: a new value makes one, without downtime.',
       ),
       backup: BackupSpec,
       restore: RestoreSpec,
@@ -110,7 +110,7 @@ export const buildEngineRules = (): CelRule[] => [
   },
   buildPresenceRule(
     'database.external',
-    'a managed database and an external one do not become each other; move the data to a new deployment',
+    "a managed database can't become an external one, nor the reverse; move the data to a new deployment",
   ),
 ];
 

@@ -17,7 +17,7 @@ export const DeploymentPod = Type.Object({
   revision_id: buildNullableSchema(
     buildUuidSchema('The revision that it runs, of api and queue pods.'),
   ),
-  phase: Type.String({ description: 'The phase of the pod, as Kubernetes has it.' }),
+  phase: Type.String({ description: 'The phase of the pod in Kubernetes.' }),
   ready: Type.Boolean(),
   restarts: Type.Integer({ description: 'Restarts of all its containers.' }),
   reason: buildNullableSchema(
@@ -26,9 +26,9 @@ export const DeploymentPod = Type.Object({
     }),
   ),
   message: buildNullableSchema(
-    Type.String({ description: 'The same in a sentence, where Kubernetes has one.' }),
+    Type.String({ description: 'The same in a sentence, if Kubernetes gives one.' }),
   ),
-  node: buildNullableSchema(Type.String({ description: 'Where it runs.' })),
+  node: buildNullableSchema(Type.String({ description: 'The node on which it runs.' })),
   created_at: buildDateTimeSchema('Read-only.'),
 });
 export type DeploymentPod = Static<typeof DeploymentPod>;

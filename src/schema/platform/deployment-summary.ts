@@ -31,7 +31,7 @@ export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
 const RevisionSummary = Type.Object({
   id: buildUuidSchema('Read-only.'),
-  number: Type.Integer({ description: 'Its place in the order of the revisions.' }),
+  number: Type.Integer({ description: 'Its position among the revisions.' }),
   status: buildEnumSchema(REVISION_STATUSES),
   reason: buildNullableSchema(
     Type.String({ description: 'Machine-readable reason of a failure.' }),
@@ -47,15 +47,16 @@ const summaryFields = {
   version: Type.String({
     pattern: '^[0-9]+$',
     description:
-      'Grows with each change of the deployment and its revisions. Of two summaries, the one with the greater version is newer.',
+      'Increases with each change of the deployment and its revisions. Of two summaries, the one with the higher version is newer.',
   }),
-  state: buildEnumSchema(DEPLOYMENT_STATES, { description: 'How it is, in one word.' }),
+  state: buildEnumSchema(DEPLOYMENT_STATES, { description: 'The state in one word.' }),
   reason: buildNullableSchema(
     Type.String({ description: 'Machine-readable reason of the state.' }),
   ),
   message: buildNullableSchema(Type.String({ description: 'One sentence on the state.' })),
   serving: Type.Boolean({
-    description: 'Whether a revision answers now. It may, although the newest one has failed.',
+    description:
+      'Whether a revision answers requests now. An older one may do so although the newest has failed.',
   }),
   suspended: Type.Boolean({ description: 'Whether reconciling is paused.' }),
   status: buildEnumSchema(DEPLOYMENT_STATUSES),
@@ -73,20 +74,20 @@ const summaryFields = {
   latest_revision: buildNullableSchema(RevisionSummary),
   active_revision: buildNullableSchema(RevisionSummary),
   queue: Type.Object({
-    wanted: buildNullableSchema(
-      Type.Integer({ description: 'Queue pods that the operator wants now.' }),
+    wanted: buildNullableSchema(Type.Integer({ description: 'Desired number of queue pods.' })),
+    ready: buildNullableSchema(
+      Type.Integer({ description: 'Number of queue pods that are ready.' }),
     ),
-    ready: buildNullableSchema(Type.Integer({ description: 'Queue pods that are ready.' })),
   }),
   interrupted_threads: buildNullableSchema(
     Type.Integer({
       description:
-        'Threads that wait for somebody to answer, at most 10,000. Null: they were never counted.',
+        'Threads that wait for a person to answer, at most 10,000. Null: they were never counted.',
     }),
   ),
-  asleep_since: buildNullableSchema(buildDateTimeSchema('Since when it sleeps.')),
+  asleep_since: buildNullableSchema(buildDateTimeSchema('When it fell asleep.')),
   next_due_at: buildNullableSchema(
-    buildDateTimeSchema('When it wakes for a delayed run or a cron.'),
+    buildDateTimeSchema('When it will wake for a delayed run or a cron.'),
   ),
   created_at: buildDateTimeSchema('Read-only.'),
   updated_at: buildDateTimeSchema('Read-only.'),
@@ -109,7 +110,7 @@ const lifecycleFields = {
         after_seconds: Type.Optional(buildNullableSchema(SleepSpec.properties.afterSeconds)),
         database: Type.Optional(buildNullableSchema(SleepSpec.properties.database)),
       },
-      { description: 'How it sleeps if min_scale is 0.' },
+      { description: 'Scale to zero: how it sleeps if min_scale is 0.' },
     ),
   ),
   queue_replicas: buildNullableSchema(QueueReplicas),
@@ -128,10 +129,10 @@ export type LifecyclePatch = Static<typeof LifecyclePatch>;
 
 /** A push event of a connection that was for no deployment. */
 export const UnmatchedPushShown = Type.Object(
-  { repository: Type.String(), branch: Type.String(), at: buildDateTimeSchema('When it came.') },
+  { repository: Type.String(), branch: Type.String(), at: buildDateTimeSchema('When it arrived.') },
   {
     description:
-      'The last push event of the connection that was for no deployment. One is noted each minute at most.',
+      'The last push event of the connection that matched no deployment. At most one a minute is recorded.',
   },
 );
 
@@ -140,7 +141,7 @@ export const DeploymentDetails = Type.Object({
   conditions: Type.Array(Condition),
   lifecycle: Lifecycle,
   database: Type.Object({
-    external: Type.Boolean({ description: 'Whether it is a database of the user.' }),
+    external: Type.Boolean({ description: "Whether it is the user's own database." }),
     certificate_until: buildNullableSchema(
       buildDateTimeSchema(
         'When the certificate of the managed database expires. It is renewed long before.',
@@ -149,39 +150,40 @@ export const DeploymentDetails = Type.Object({
     storage_gi: buildNullableSchema(
       Type.Integer({
         description:
-          'GiB that its volume is to have; null: as the installation says, or it is your own.',
+          'Requested size of its volume in GiB; null: the default of the installation, or a database of your own.',
       }),
     ),
     storage_class: buildNullableSchema(
       Type.String({
-        description: 'Class of its volume; null: that of the installation, or it is your own.',
+        description:
+          'Storage class of its volume; null: the default of the installation, or a database of your own.',
       }),
     ),
   }),
   key: Type.Object({
     previous_until: buildNullableSchema(
-      buildDateTimeSchema('Until when the former key opens the agents, too.'),
+      buildDateTimeSchema('Until when the previous key is valid.'),
     ),
   }),
   branch: buildNullableSchema(
     Type.Object({
       ref: Type.String({ description: 'Branch whose pushes make revisions.' }),
       commit: buildNullableSchema(
-        Type.String({ description: 'Its head when it was last looked at.' }),
+        Type.String({ description: 'Its head commit when it was last checked.' }),
       ),
       push_path: buildNullableSchema(
         Type.String({
           description:
-            'Path of the control plane that takes the push events of its connection; null: it has no connection.',
+            'Path of the control plane that receives the push events of its git connection; null: it has no connection.',
         }),
       ),
       pushed: buildNullableSchema(
         Type.Object(
           {
-            commit: Type.String({ description: 'The commit that it named.' }),
-            at: buildDateTimeSchema('When it came.'),
+            commit: Type.String({ description: 'The commit of the push.' }),
+            at: buildDateTimeSchema('When it arrived.'),
           },
-          { description: 'The last push event; null: none has come.' },
+          { description: 'The last push event; null: none has arrived.' },
         ),
       ),
       unmatched_push: buildNullableSchema(UnmatchedPushShown),
@@ -206,7 +208,7 @@ export const DeploymentCounts = Type.Object({
   by_reason: Type.Unsafe<Record<string, number>>({
     type: 'object',
     additionalProperties: { type: 'integer', minimum: 1 },
-    description: 'Failed and unavailable ones by reason.',
+    description: 'Failed and unavailable deployments by reason.',
   }),
 });
 export type DeploymentCounts = Static<typeof DeploymentCounts>;

@@ -64,7 +64,7 @@ export const Secret = buildClosedSchema({
   }),
   value: Type.String({
     maxLength: MAX_VARIABLE_BYTES,
-    description: 'Name and value have 131,070 bytes together at most.',
+    description: 'Name and value may have 131,070 bytes together at most.',
   }),
 });
 
@@ -102,13 +102,14 @@ export const SourceConfig = buildClosedSchema({
   build_on_push: Type.Optional(
     buildNullableSchema(
       Type.Boolean({
-        description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.',
+        description:
+          'Build a revision on each push to repo_ref, which must be a branch. Source git.',
       }),
     ),
   ),
   custom_url: buildTextSchema(
     2048,
-    'Address under which the deployment is reached, http or https. Where the installation has routes, it asks for a route with its host and path. Source external_container.',
+    "The deployment's own URL, http or https. If the installation has routes, it requests a route with this host and path. Source external_container.",
     {
       pattern: '^https?://[^\\s]+$',
     },
@@ -129,11 +130,11 @@ export const SourceConfig = buildClosedSchema({
   rollout: Type.Optional(buildNullableSchema(RolloutConfig)),
   install_command: buildTextSchema(
     4096,
-    'Run from the repository root. JavaScript deployments built from git.',
+    'Runs in the repository root. For JavaScript deployments built from git.',
   ),
   build_command: buildTextSchema(
     4096,
-    'Run from the directory of gx.json. JavaScript deployments built from git.',
+    'Runs in the directory of gx.json. For JavaScript deployments built from git.',
   ),
 });
 
@@ -179,22 +180,24 @@ export const RolloutMoveRequest = buildClosedSchema(
         Type.Integer({
           minimum: 1,
           maximum: 100,
-          description: 'Its share of the new threads from now on. It never falls.',
+          description: 'Its share of the new threads from now on. It can only rise.',
         }),
       ),
     ),
     promote: Type.Optional(
       buildNullableSchema(
-        Type.Boolean({ description: 'True: it serves now, without its further steps.' }),
+        Type.Boolean({ description: 'True: it serves now; the remaining steps are skipped.' }),
       ),
     ),
     abort: Type.Optional(
       buildNullableSchema(
-        Type.Boolean({ description: 'True: it gets no new threads, and ends as DEPLOY_FAILED.' }),
+        Type.Boolean({
+          description: 'True: abort it; it gets no new threads and ends as DEPLOY_FAILED.',
+        }),
       ),
     ),
   },
-  { description: 'Moves the revision that is tried out: one of its fields.' },
+  { description: 'Moves the candidate of the rollout: set exactly one field.' },
 );
 export type RolloutMoveRequest = Static<typeof RolloutMoveRequest>;
 
@@ -209,17 +212,17 @@ export const DeploymentPatchRequest = buildClosedSchema({
 
 const RouteShown = buildClosedSchema(
   {
-    hosts: Type.Array(Type.String(), { description: 'Hosts that it has.' }),
-    path: buildNullableSchema(Type.String({ description: 'The path below which it answers.' })),
+    hosts: Type.Array(Type.String(), { description: 'Hosts of the route.' }),
+    path: buildNullableSchema(Type.String({ description: 'The path of the route.' })),
     status: buildEnumSchema(['True', 'False', 'Unknown'], {
-      description: 'Whether callers are led to the deployment.',
+      description: 'Whether the route leads to the deployment.',
     }),
     reason: Type.String(),
     message: Type.String(),
   },
   {
     description:
-      'The route from outside; null: none. Read-only: spec.route of the resource decides about it.',
+      'The route from outside the cluster; null: none. Read-only: spec.route of the resource sets it.',
   },
 );
 
@@ -229,40 +232,44 @@ const RolloutShown = buildClosedSchema(
     candidate: buildNullableSchema(
       buildClosedSchema(
         {
-          revision_id: buildNullableSchema(buildUuidSchema('The revision; null: it is gone.')),
-          step: Type.Integer({ description: 'The step that it is at, the first one being 1.' }),
-          share: Type.Integer({ description: 'Percent of the new threads that belong to it.' }),
-          by: buildEnumSchema(SHARE_BY, { description: 'Whose hash decides.' }),
+          revision_id: buildNullableSchema(buildUuidSchema('The revision; null: it was deleted.')),
+          step: Type.Integer({
+            description: 'The number of its current step; the first step is 1.',
+          }),
+          share: Type.Integer({ description: 'Percentage of new threads that go to it.' }),
+          by: buildEnumSchema(SHARE_BY, { description: 'Which hash decides.' }),
           since: buildDateTimeSchema('When it got this share.'),
           gate: buildNullableSchema(
             buildEnumSchema(['Running', 'Passed'], {
-              description: 'The run before its first share; null: it has none.',
+              description: 'The run that must succeed before its first share; null: it has none.',
             }),
           ),
           verdict: buildNullableSchema(
-            Type.String({ description: 'The result of its checks in words; null: it has none.' }),
+            Type.String({
+              description: 'The result of its checks in words; null: it has no checks.',
+            }),
           ),
         },
         {
           description:
-            'The revision that is tried out with a share of the new threads; null: none.',
+            'The candidate: the new revision that gets a share of the new threads; null: none.',
         },
       ),
     ),
     aborted: buildNullableSchema(
       buildClosedSchema(
         {
-          revision_id: buildNullableSchema(buildUuidSchema('The revision; null: it is gone.')),
-          since: buildDateTimeSchema('When it was given up.'),
+          revision_id: buildNullableSchema(buildUuidSchema('The revision; null: it was deleted.')),
+          since: buildDateTimeSchema('When it was aborted.'),
           message: Type.String({ description: 'One sentence on the reason.' }),
         },
-        { description: 'The revision that was given up last while it was tried out; null: none.' },
+        { description: 'The last revision whose rollout was aborted; null: none.' },
       ),
     ),
     draining: Type.Array(
       buildClosedSchema({
         revision_id: buildNullableSchema(
-          buildUuidSchema('The replaced revision; null: it is gone.'),
+          buildUuidSchema('The replaced revision; null: it was deleted.'),
         ),
         since: buildDateTimeSchema('When it was replaced.'),
         runs: buildNullableSchema(
@@ -270,11 +277,11 @@ const RolloutShown = buildClosedSchema(
         ),
         threads: buildNullableSchema(
           Type.Integer({
-            description: 'Threads that wait for an answer at it, or that stay with it.',
+            description: 'Threads on it that wait for an answer, or that are pinned to it.',
           }),
         ),
       }),
-      { description: 'Replaced revisions that keep work, the oldest first.' },
+      { description: 'Replaced revisions that still have work, the oldest first.' },
     ),
   },
   {
@@ -286,17 +293,17 @@ const RolloutShown = buildClosedSchema(
 const RestoreShown = buildClosedSchema(
   {
     status: buildEnumSchema(['True', 'False', 'Unknown'], {
-      description: 'Whether the database has the backup.',
+      description: 'Whether the backup was restored.',
     }),
     reason: Type.String(),
     message: Type.String(),
     backup: buildNullableSchema(Type.String({ description: 'The backup, once it is restored.' })),
-    from: buildNullableSchema(buildDateTimeSchema('The moment that its data is of.')),
+    from: buildNullableSchema(buildDateTimeSchema('The point in time of its data.')),
     former_volumes: Type.Array(FormerVolume, {
-      description: 'Volumes with data that was replaced. A restore may go back to one.',
+      description: 'Volumes whose data was replaced. A restore may go back to one.',
     }),
   },
-  { description: 'The backup that its database began with, or has now; null: none. Read-only.' },
+  { description: 'The backup that was last restored into its database; null: none. Read-only.' },
 );
 
 /** The changes that a dry run would make. */
@@ -313,7 +320,7 @@ export const Plan = buildClosedSchema({
   ),
   objects: Type.Array(Type.Object({ kind: Type.String() }), {
     description:
-      'Resources that would be written, as they would be stored. A Secret shows its names only.',
+      'Resources that would be written, as they would be stored. A Secret shows only the names of its entries.',
   }),
 });
 
@@ -328,14 +335,12 @@ export const Deployment = buildClosedSchema({
   updated_at: buildDateTimeSchema('Read-only.'),
   status: buildEnumSchema(DEPLOYMENT_STATUSES, { description: 'Read-only.' }),
   latest_revision_id: buildNullableSchema(buildUuidSchema('Read-only.')),
-  active_revision_id: buildNullableSchema(buildUuidSchema('The revision that serves. Read-only.')),
+  active_revision_id: buildNullableSchema(buildUuidSchema('The serving revision. Read-only.')),
   image_version: buildNullableSchema(
     Type.String({ description: 'Version of the agent server that the pods report.' }),
   ),
   tenant_id: buildUuidSchema('Read-only.'),
-  url: buildNullableSchema(
-    Type.String({ description: 'Where the agent server answers. Read-only.' }),
-  ),
+  url: buildNullableSchema(Type.String({ description: 'URL of the agent server. Read-only.' })),
   route: buildNullableSchema(RouteShown),
   rollout: buildNullableSchema(RolloutShown),
   restore: buildNullableSchema(RestoreShown),

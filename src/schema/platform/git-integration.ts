@@ -42,7 +42,7 @@ export const GitIntegrationSpec = addCelRules(
       Type.Integer({
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: "The host's number of it, such as of a GitHub App.",
+        description: "The host's own number for it, such as the installation id of a GitHub App.",
       }),
     ),
     kind: buildEnumSchema(GIT_KINDS, { description: 'The kind of host.' }),
@@ -55,12 +55,12 @@ export const GitIntegrationSpec = addCelRules(
       apiUrl: Type.String({
         maxLength: 2048,
         pattern: HOST_URL,
-        description: "Address of the host's API, where it is not the usual one.",
+        description: "Address of the host's API, if it is not the usual one.",
       }),
       repositories: Type.Array(Type.String({ maxLength: 1024, pattern: REPOSITORY_PATTERN }), {
         maxItems: 1000,
         description:
-          'Which repositories of the host may be built: owner/name, * for one step, ** for several. Unset: all.',
+          'Which repositories of the host may be built: owner/name; * matches one segment of the path, ** several. Unset: all.',
       }),
       listed: Type.Array(ListedRepository, {
         maxItems: 1000,
@@ -76,7 +76,7 @@ export const GitIntegrationSpec = addCelRules(
         minimum: 10,
         maximum: 86_400,
         description:
-          'How often followed branches are looked at, where no push event comes. Unset: never.',
+          'How often followed branches are polled if no push event arrives. Unset: never.',
       }),
     }),
   }),

@@ -7,11 +7,11 @@ export const NetworkSpec = Type.Object(
     ...buildOptionalFields({
       ingress: buildEnumSchema(['Namespace', 'Open'], {
         description:
-          'Callers of the agents. Namespace: pods of their namespace, and gateways. Open: everybody. Default: the setting of the installation.',
+          'Who may reach the agents. Namespace: pods of their namespace, and gateways. Open: everyone. Default: the setting of the installation.',
       }),
       egress: buildEnumSchema(['Limited', 'Open'], {
         description:
-          'Targets of the agents. Limited: everybody but the API server and the metadata addresses of clouds. Open: everybody. Default: the setting of the installation.',
+          'Destinations that agents may reach. Limited: all but the API server and the metadata addresses of clouds. Open: all. Default: the setting of the installation.',
       }),
     }),
   },

@@ -73,11 +73,11 @@ const one = {
   nodeSelector: maybe(
     buildMapSchema(Type.String({ maxLength: 63 }), {
       maxProperties: 32,
-      description: 'Labels of the nodes that take the pods.',
+      description: 'Labels that a node must have to run the pods.',
     }),
   ),
   tolerations: maybe(
-    Type.Array(Toleration, { maxItems: 32, description: 'Taints of nodes that the pods bear.' }),
+    Type.Array(Toleration, { maxItems: 32, description: 'Node taints that the pods tolerate.' }),
   ),
   affinity: maybe(
     buildObjectSchema(
@@ -86,7 +86,7 @@ const one = {
         podAffinity: maybe(podAffinity),
         podAntiAffinity: maybe(podAffinity),
       },
-      'Nodes and pods that they are drawn to, or kept from.',
+      'Affinity and anti-affinity to nodes and pods.',
     ),
   ),
   priorityClassName: maybe(
@@ -97,12 +97,11 @@ const one = {
   ),
 };
 
-const REPLACES =
-  'A field that is set replaces the same field of the installation (settings.placement).';
+const REPLACES = 'A field that is set here replaces that of the installation (settings.placement).';
 
 /** Where the pods of a managed database stand. There is one, so nothing is to be spread. */
 export const DatabasePlacement = buildClosedSchema(one, {
-  description: `Where the pod of the managed database stands, in the fields of a pod of Kubernetes. ${REPLACES} A change starts the pod again.`,
+  description: `Where the managed database's pod may run, in the fields of a Kubernetes pod. ${REPLACES} A change restarts the pod.`,
 });
 
 /** Where the pods of agents stand. */
@@ -113,12 +112,12 @@ export const AgentPlacement = buildClosedSchema(
       Type.Array(SpreadConstraint, {
         maxItems: 8,
         description:
-          'How the pods are spread. Without a labelSelector, a constraint is about the pods of one workload.',
+          'How the pods are spread over nodes. A constraint without a labelSelector applies to the pods of one workload.',
       }),
     ),
   },
   {
-    description: `Where the pods of agents stand, in the fields of a pod of Kubernetes. ${REPLACES} A change makes a new revision.`,
+    description: `Where the agents' pods may run, in the fields of a Kubernetes pod. ${REPLACES} A change makes a new revision.`,
   },
 );
 

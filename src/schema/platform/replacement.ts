@@ -13,7 +13,7 @@ export const FORMER_DAYS = 7;
 /** How many of them a status names. */
 export const MOST_FORMER = 16;
 
-/** How far it is. The agents are stopped in every step after the first. */
+/** Its current step. The agents are stopped in every step after the first. */
 const REPLACE_STEPS = ['Checking', 'BackingUp', 'Restoring', 'Returning'] as const;
 
 const buildTextSchema = (maxLength: number, description: string) =>
@@ -25,13 +25,13 @@ const Replacement = Type.Object(
     requestedAt: buildDateTimeSchema('The request: spec.database.restore.replaceRequestedAt.'),
     since: buildDateTimeSchema('When this step began.'),
     step: buildEnumSchema(REPLACE_STEPS, {
-      description: 'How far it is. The agents are stopped in every step after the first.',
+      description: 'Its current step. The agents are stopped in every step after the first.',
     }),
     backup: buildTextSchema(
       253,
       'The backup that was chosen, as <deployment id>/<name in the catalogue>.',
     ),
-    target: buildTextSchema(63, 'The target at which it lies.'),
+    target: buildTextSchema(63, 'The backup target that holds it.'),
     ...FilledFrom,
     former: buildTextSchema(253, 'The volume claim with the data that is replaced.'),
     volume: buildTextSchema(253, 'The volume claim that takes its place.'),
@@ -39,7 +39,7 @@ const Replacement = Type.Object(
       4096,
       'The image with which the database ran on the former volume, and runs there again if the restore fails.',
     ),
-    reason: buildTextSchema(128, 'Why it failed, while the former volume comes back.'),
+    reason: buildTextSchema(128, 'Why it failed, while the former volume is brought back.'),
     message: buildTextSchema(4096, 'One sentence on the failure.'),
   },
   { description: 'The restore into this deployment that is under way.' },
@@ -58,13 +58,13 @@ export const replacementStatus = {
   replacement: Type.Optional(Replacement),
   replacedAt: buildTextSchema(
     64,
-    'Last value of spec.database.restore.replaceRequestedAt that was handled, whatever came of it.',
+    'Last value of spec.database.restore.replaceRequestedAt that was handled, successfully or not.',
   ),
   formerVolumes: Type.Optional(
     Type.Array(FormerVolume, {
       maxItems: MOST_FORMER,
       description:
-        'Volume claims with data that was replaced. spec.database.restore.volume goes back to one.',
+        'Volume claims whose data was replaced. spec.database.restore.volume goes back to one.',
     }),
   ),
 };

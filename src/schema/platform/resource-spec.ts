@@ -30,7 +30,7 @@ const buildMegabytesSchema = (description: string) =>
   );
 const buildReplicasSchema = (description: string) =>
   buildOptionalField(Type.Integer({ minimum: 0, maximum: 1000, description }));
-const notUsed = buildOptionalField(Type.Number({ description: 'Stored, without effect.' }));
+const notUsed = buildOptionalField(Type.Number({ description: 'Stored, but has no effect.' }));
 /**
  * Keys and values within Kubernetes' limits: 63 characters for a label's value; the object's size limits annotations.
  */
@@ -41,14 +41,14 @@ const buildTextMapSchema = (maxLength: number, description: string) =>
 
 /** The ResourceSpec of the REST API. CPU is a number of cores, because clients send fractions. */
 export const ResourceSpec = buildClosedSchema({
-  min_scale: buildReplicasSchema('Least number of api replicas.'),
-  max_scale: buildReplicasSchema('Greatest number of api replicas.'),
+  min_scale: buildReplicasSchema('Minimum number of api replicas.'),
+  max_scale: buildReplicasSchema('Maximum number of api replicas.'),
   cpu: buildCoresSchema('CPU request of one replica.'),
   cpu_limit: buildCoresSchema('Defaults to 2x cpu.'),
   memory_mb: buildMegabytesSchema('Memory request of one replica.'),
   memory_limit_mb: buildMegabytesSchema('Defaults to 2x memory_mb.'),
-  queue_min_scale: buildReplicasSchema('Least number of queue replicas. Defaults to min_scale.'),
-  queue_max_scale: buildReplicasSchema('Greatest number of queue replicas. Defaults to max_scale.'),
+  queue_min_scale: buildReplicasSchema('Minimum number of queue replicas. Defaults to min_scale.'),
+  queue_max_scale: buildReplicasSchema('Maximum number of queue replicas. Defaults to max_scale.'),
   queue_cpu: buildCoresSchema('Defaults to cpu.'),
   queue_cpu_limit: buildCoresSchema('Defaults to 2x queue_cpu.'),
   queue_memory_mb: buildMegabytesSchema('Defaults to memory_mb.'),
@@ -115,7 +115,11 @@ export const ResourceSpec = buildClosedSchema({
     Type.Integer({ minimum: 1, maximum: 65_536, description: 'Database storage in GiB.' }),
   ),
   db_max_connections: buildOptionalField(
-    Type.Integer({ minimum: 20, maximum: 10_000, description: 'Most database connections.' }),
+    Type.Integer({
+      minimum: 20,
+      maximum: 10_000,
+      description: 'Maximum number of database connections.',
+    }),
   ),
 });
 

@@ -17,31 +17,31 @@ const restoreFields = {
       minLength: 1,
       maxLength: 63,
       pattern: DNS_LABEL,
-      description: 'Name of a backup, as the list of backups has it.',
+      description: 'Name of a backup, as in the list of backups.',
     }),
     deployment_id: buildUuidSchema(
-      'Id of a deployment whose backups lie at a target. It need not exist any more.',
+      'Id of a deployment whose backups are at a target. The deployment may have been deleted.',
     ),
-    target: buildTargetNameSchema('The target at which they lie. Default: that of the deployment.'),
+    target: buildTargetNameSchema('The target that holds them. Default: that of the deployment.'),
     at: buildDateTimeSchema(
-      'The moment whose data is restored. Of dumps, the newest of this moment or before is taken. null: the newest.',
+      'The point in time to restore. With dumps, the newest one at or before this time is restored. null: the newest.',
     ),
     sql_config_map: Type.String({
       minLength: 1,
       maxLength: 253,
       description:
-        'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
+        "ConfigMap in the deployment's namespace with SQL that runs before agents start, for example to remove personal data.",
     }),
     resume: Type.Boolean({
       description:
-        'Go on where the backup was taken. Default false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
+        'Resume the work in the backup. Default false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
     }),
   }),
 };
 
 const RestoreAsked = buildClosedSchema(restoreFields, {
   description:
-    'The backup that the managed database begins with: either `backup` or `deployment_id`, or neither beside `clone_of`. Fixed at creation.',
+    'The backup from which the managed database is created: either `backup` or `deployment_id`, or neither with `clone_of`. Fixed at creation.',
 });
 export type RestoreAsked = Static<typeof RestoreAsked>;
 
@@ -57,7 +57,7 @@ export const ReplaceAsked = buildClosedSchema(
       }),
       without_backup: Type.Boolean({
         description:
-          'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
+          'Do not back up the data that is replaced. Its volume is still kept for a week. Default false.',
       }),
       resume: Type.Boolean({
         description:
@@ -86,7 +86,7 @@ export const DatabaseAsked = buildClosedSchema({
   clone_of: Type.Optional(
     buildNullableSchema(
       buildUuidSchema(
-        'Id of a deployment: a backup of its database is made now, and restored. It must name a target of backups.',
+        'Id of a deployment to clone: its database is backed up now, and the backup restored here. It must name a backup target.',
       ),
     ),
   ),

@@ -22,25 +22,25 @@ export const RestoreSpec = addCelRules(
           maxLength: 63,
           pattern: DNS_LABEL,
           description:
-            'Name of a Backup in a namespace of the tenant. That of the same namespace counts first.',
+            'Name of a Backup in a namespace of the tenant. One in the same namespace takes precedence.',
         }),
         deployment: buildUuidSchema(
-          'Id of a deployment of the tenant whose backups lie at a target. It need not exist any more, nor in this cluster.',
+          'Id of a deployment of the tenant whose backups are at a target. The deployment may have been deleted, or be in another cluster.',
         ),
         target: buildTargetNameSchema(
-          'Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.',
+          'The backup target that holds them. Default: that of the deployment with this id, if it is in this cluster.',
         ),
         at: buildDateTimeSchema(
-          'The moment whose data is restored. Of dumps, the newest of this moment or before it is taken. Unset: the newest.',
+          'The point in time to restore. With dumps, the newest one at or before this time is restored. Unset: the newest.',
         ),
         requestedAt: buildDateTimeSchema(
-          'The backup of this request, as spec.database.backup.requestedAt of that deployment has it, is waited for and restored: a clone.',
+          'Clone: wait for the backup of this request (spec.database.backup.requestedAt of that deployment), and restore it.',
         ),
         sqlConfigMap: Type.String({
           minLength: 1,
           maxLength: 253,
           description:
-            'ConfigMap in the same namespace with SQL. Its files run in the order of their names, in the transaction that restores, as to remove personal data.',
+            'ConfigMap in the same namespace with files of SQL. They run in the order of their names, in the transaction of the restore, for example to remove personal data.',
         }),
         volume: Type.String({
           minLength: 1,
@@ -49,21 +49,21 @@ export const RestoreSpec = addCelRules(
             'Go back to a former volume, which status.formerVolumes names. Only beside replaceRequestedAt.',
         }),
         replaceRequestedAt: buildDateTimeSchema(
-          'Replace the data of a deployment that has some: a new value asks for it. Agents stop, the data is backed up, and the backup is restored into a new volume. Without backup, deployment and volume, that is the backup which was just made: the data moves to a new volume, as that of another major version of Postgres.',
+          'Restore into a deployment that has data: a new value requests it. Agents stop, the data is backed up, and the backup is restored into a new volume. Without backup, deployment and volume, the backup that was just made is restored: the data moves to a new volume, for example for another major version of Postgres.',
         ),
         withoutBackup: Type.Boolean({
           description:
-            'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
+            'Do not back up the data that is replaced. Its volume is still kept for a week. Default false.',
         }),
         resume: Type.Boolean({
           description:
-            'Go on where the backup was taken: runs continue, crons fire, webhooks are sent. False, which is the default of a new deployment: crons are paused, webhooks and push notifications dropped, and queued and running runs are ended as interrupted. Default true beside replaceRequestedAt.',
+            'Resume the work in the backup: runs continue, crons fire, webhooks are sent. False, which is the default of a new deployment: crons are paused, webhooks and push notifications dropped, and queued and running runs are ended as interrupted. Default true with replaceRequestedAt.',
         }),
       }),
     },
     {
       description:
-        'The backup that the managed database begins with. No agent starts before it is restored. It changes only together with replaceRequestedAt.',
+        'The backup from which the managed database is created. No agent starts before it is restored. It can only be changed together with replaceRequestedAt.',
     },
   ),
   [
@@ -109,13 +109,13 @@ export type RestoreSpec = Static<typeof RestoreSpec>;
 /** A copy of a database's files with which an empty volume is filled. */
 export const FilledFrom = {
   copy: Type.Optional(
-    Type.String({ maxLength: 128, description: 'The copy of the files, if the backup is one.' }),
+    Type.String({ maxLength: 128, description: 'The base backup, if it is one.' }),
   ),
   upTo: Type.Optional(
     Type.String({
       maxLength: 64,
       description:
-        'How much of the log follows the copy: up to a moment, all of it (log), or the part that it needs (copy).',
+        'How much of the write-ahead log is replayed after the base backup: up to a point in time, all of it (log), or the part that it needs (copy).',
     }),
   ),
 };
@@ -126,7 +126,7 @@ const ChosenBackup = Type.Object(
       maxLength: 253,
       description: 'The backup, as <deployment id>/<name in the catalogue>.',
     }),
-    target: Type.String({ maxLength: 63, description: 'The target at which it lies.' }),
+    target: Type.String({ maxLength: 63, description: 'The backup target that holds it.' }),
     ...FilledFrom,
   },
   {
@@ -146,7 +146,7 @@ export const restoredStatus = {
         'The backup that its database was restored from, as <deployment id>/<name in the catalogue>.',
     }),
   ),
-  restoredFrom: Type.Optional(buildDateTimeSchema('The moment that the restored data is of.')),
+  restoredFrom: Type.Optional(buildDateTimeSchema('The point in time of the restored data.')),
   restoredAt: Type.Optional(
     buildDateTimeSchema(
       'When it was restored, or went back to a former volume. The deadline of the first rollout counts from then.',

@@ -99,20 +99,20 @@ export type Revision = Static<typeof Revision>;
 /** All that is known of one revision. No value of a secret is in it. */
 export const RevisionDetails = buildClosedSchema({
   ...Revision.properties,
-  number: Type.Integer({ description: 'Its place in the order of the revisions.' }),
+  number: Type.Integer({ description: 'Its position among the revisions.' }),
   made_by: buildNullableSchema(
     Type.String({
       description:
-        'Who asked for it: a key with its id and name, or the subject of a token. Null: not by this API.',
+        'Who requested it: a key with its id and name, or the subject of a token. Null: it was not requested through this API.',
     }),
   ),
   rollback_of: buildNullableSchema(
-    Type.String({ description: 'The revision whose settings it repeats, by its name.' }),
+    Type.String({ description: 'The name of the revision whose settings it repeats.' }),
   ),
   push: buildNullableSchema(
     Type.Integer({
       description:
-        'Which push to the followed branch made it, counted from its last change. Null: a change did.',
+        'Which push to the followed branch made it, counted since the last change of the deployment. Null: a change made it.',
     }),
   ),
   resource_spec: buildNullableSchema(ResourceSpec),
@@ -121,7 +121,7 @@ export const RevisionDetails = buildClosedSchema({
       name: Type.String(),
       digest: buildNullableSchema(
         Type.String({
-          description: 'The same for the same value. Null: the caller may not read values.',
+          description: 'Equal for equal values. Null: the caller may not read values.',
         }),
       ),
     }),
@@ -134,7 +134,7 @@ export const RevisionDetails = buildClosedSchema({
     Type.String({ description: 'Version of the agent server that its pods report.' }),
   ),
   guard: buildNullableSchema(
-    buildEnumSchema(GUARDS, { description: 'The guard that decides who may call its pods.' }),
+    buildEnumSchema(GUARDS, { description: 'How its pods decide who may call.' }),
   ),
   conditions: Type.Array(Condition),
 });

@@ -35,14 +35,14 @@ const RolloutStep = buildClosedSchema({
   share: Type.Integer({
     minimum: 1,
     maximum: 100,
-    description: 'Percent of the new threads that belong to the new revision.',
+    description: 'Percentage of new threads that go to the new revision.',
   }),
   seconds: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'How long the step takes.' }),
   ),
   pause: Type.Optional(
     Type.Boolean({
-      description: 'True: the step waits until somebody goes on. Instead of seconds.',
+      description: 'True: the step waits until someone continues the rollout. Instead of seconds.',
     }),
   ),
 });
@@ -54,52 +54,52 @@ export const RolloutConfig = buildClosedSchema(
     ...buildNullableFields({
       pin: buildEnumSchema(PINS, {
         description:
-          'The work that keeps to the revision on which it began: `Run`, a run from its input to its end, answers to its questions included; `Thread`, a thread for its life; `None`. It counts from the next revision on. Default: the setting of the installation, Run.',
+          'Which work is pinned to the revision where it began: `Run`, each run until it ends, with the answers to its interrupts; `Thread`, each thread as long as it exists; `None`. Applies from the next revision on. Default: the setting of the installation, Run.',
       }),
       pin_seconds: Type.Integer({
         minimum: 10,
         maximum: 31_536_000,
         description:
-          'How long a replaced revision keeps its work. Then it goes on with the one that serves. Default 604800, a week.',
+          'How long a replaced revision keeps its work. Then the serving revision takes it over. Default 604800, a week.',
       }),
       max_draining: Type.Integer({
         minimum: 0,
         maximum: 10,
         description:
-          'How many replaced revisions keep their work at a time. The work of the oldest goes on first. Default 3.',
+          'How many replaced revisions may keep their work at the same time. The oldest hands its work over first. Default 3.',
       }),
       steps: Type.Array(RolloutStep, {
         maxItems: MOST_STEPS,
         description:
-          'How a new revision is tried out beside the one that serves: it gets a share of the new threads, which rises with each step. After the last one it serves. Empty: it serves as soon as its pods are ready.',
+          'Canary steps: a new revision gets a share of the new threads, which rises with each step, while the old one still serves. After the last step the new one serves. Empty: it serves as soon as its pods are ready.',
       }),
       by: buildEnumSchema(SHARE_BY, {
         description:
-          'Whose hash decides whether a new thread is within the share: that of the thread, of the assistant, or of the user who asks. Default thread.',
+          'Which hash decides whether a new thread is within the share: that of the thread, the assistant, or the calling user. Default thread.',
       }),
       checks: buildChecksSchema(CheckConfig),
       gate: GateConfig,
       check_seconds: Type.Integer({
         minimum: 1,
         maximum: 86_400,
-        description: 'Seconds of runs that are compared at a time at least. Default 60.',
+        description: 'Length of a comparison in seconds, at least. Default 60.',
       }),
       on_abort: buildEnumSchema(['Finish', 'Move'], {
         description:
-          'Whether a revision that is given up finishes the runs and threads that it has begun, or they go on with the one that serves. Default Finish.',
+          'Whether an aborted revision finishes the runs and threads that it has begun, or the serving revision takes them over. Default Finish.',
       }),
     }),
   },
   {
     description:
-      'How a new revision takes the place of the one that serves, and how that keeps its work. A change makes no revision.',
+      'How a new revision replaces the serving one, and how long the replaced one keeps its work. A change makes no revision.',
   },
 );
 export type RolloutConfig = Static<typeof RolloutConfig>;
 
 const EITHER = 'each has either seconds, or pause: true';
 const RISING = 'shares must rise from step to step';
-const PINLESS = 'not with pin None, because threads must keep to their revision';
+const PINLESS = 'not with pin None, because threads must be pinned to their revision';
 
 /** Returns the broken rules about the fields of a rollout that no schema says. Each begins with its field. */
 export const checkRollout = (config: RolloutConfig): string[] => [
@@ -175,7 +175,7 @@ export function toRolloutConfig({ checks, gate, ...spec }: RolloutSpec): Rollout
 /** The same of the pods of a revision, as they were started. */
 export const PinOfPods = Type.Optional(
   buildEnumSchema(['Run', 'Thread'], {
-    description: 'The kind of work that its pods pin to it. Unset: nothing.',
+    description: 'The kind of work that its pods pin to it. Unset: none.',
   }),
 );
 
@@ -187,36 +187,45 @@ export const DrainingRevision = Type.Object({
   revision: buildNameSchema('The replaced revision.'),
   since: buildDateTimeSchema('When it was replaced.'),
   runs: count('Its runs that have not ended, as last reported.'),
-  threads: count('Threads that wait for an answer at it, or that stay with it, as last reported.'),
+  threads: count(
+    'Threads on it that wait for an answer, or that are pinned to it, as last reported.',
+  ),
   aborted: Type.Optional(
     Type.Boolean({
       description:
-        'True: it was tried out and given up. Runs that it has not begun go to the one that serves.',
+        'True: its rollout was aborted. Runs that it has not begun go to the serving revision.',
     }),
   ),
 });
 export type DrainingRevision = Static<typeof DrainingRevision>;
 
 export const CandidateRevision = Type.Object({
-  revision: buildNameSchema('The revision that is tried out.'),
-  step: Type.Integer({ minimum: 0, description: 'The step that it is at, the first one being 1.' }),
+  revision: buildNameSchema(
+    'The candidate: the new revision that gets a share of the new threads.',
+  ),
+  step: Type.Integer({
+    minimum: 0,
+    description: 'The number of its current step; the first step is 1.',
+  }),
   share: Type.Integer({
     minimum: 0,
     maximum: 100,
-    description: 'Percent of the new threads that belong to it.',
+    description: 'Percentage of new threads that go to it.',
   }),
-  by: buildEnumSchema(SHARE_BY, { description: 'Whose hash decides.' }),
+  by: buildEnumSchema(SHARE_BY, { description: 'Which hash decides.' }),
   since: buildDateTimeSchema('When it got this share.'),
   unreadySince: Type.Optional(
-    buildDateTimeSchema('Since when some of its pods are not ready. It goes no further meanwhile.'),
+    buildDateTimeSchema(
+      'Since when some of its pods have not been ready. Meanwhile, the rollout does not advance.',
+    ),
   ),
   gate: Type.Optional(
     Type.Object(
       {
-        since: buildDateTimeSchema('When it was asked for.'),
+        since: buildDateTimeSchema('When it was requested.'),
         passed: Type.Optional(
           Type.Boolean({
-            description: 'True: its run has succeeded, or somebody has gone on without it.',
+            description: 'True: its run has succeeded, or someone has skipped it.',
           }),
         ),
       },
@@ -243,8 +252,8 @@ const CAUSES = ['Person', 'Failure', 'Gate', 'Check'] as const;
 export type AbortCause = (typeof CAUSES)[number];
 
 export const AbortedRevision = Type.Object({
-  revision: buildNameSchema('The revision that was given up.'),
-  since: buildDateTimeSchema('When it was given up.'),
+  revision: buildNameSchema('The revision whose rollout was aborted.'),
+  since: buildDateTimeSchema('When it was aborted.'),
   cause: Type.Optional(
     buildEnumSchema(CAUSES, { description: 'The cause. Unset: an earlier version wrote it.' }),
   ),
@@ -260,9 +269,9 @@ export const RolloutStatus = Type.Object(
       description: 'When the other fields last named other revisions.',
     }),
     current: buildNameSchema(
-      'The revision that serves, and takes the work of those that are not named here.',
+      'The serving revision, which also takes the work of revisions that are not named here.',
     ),
-    living: Type.Array(buildNameSchema('A revision whose work stays with it.'), {
+    living: Type.Array(buildNameSchema('A revision that keeps its work.'), {
       maxItems: MOST_LIVING,
     }),
     draining: Type.Array(DrainingRevision, {

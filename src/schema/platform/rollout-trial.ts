@@ -21,34 +21,34 @@ export const RolloutCheck = buildClosedSchema({
   ...buildOptionalFields({
     figure: buildEnumSchema(COMPARED, {
       description:
-        'Instead of query: the runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `wait`, the same of their waits in the queue; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most; `tokens`, how many the models of a run use in the mean.',
+        'Instead of query: the measure of the runs to compare: `errors`, the share of runs that fail or time out; `p95`, the 95th percentile of the duration of successful runs, in seconds; `wait`, the same for their time in the queue; `lost`, the share of runs that lose their worker; `stuck`, the share of runs that have been under way for three times the p95 of the other revision; `tokens`, the mean number of tokens that the models of a run use.',
     }),
     query: Type.String({
       minLength: 1,
       maxLength: MOST_QUERY,
       description:
-        'Instead of figure: a query to the Prometheus server of the installation, which answers with one number for each revision; a greater one is worse. {revision} is replaced, and so are {deployment} and {namespace}.',
+        "Instead of figure: a query to the installation's Prometheus server that returns one number for each revision; a higher number is worse. {revision}, {deployment} and {namespace} are replaced by their names.",
     }),
   }),
   worseBy: Type.Integer({
     minimum: 1,
     maximum: 1000,
     description:
-      'The difference that counts as worse, if it is no accident: percent of p95 and of wait, at least 20; percent of tokens and of a query; percentage points of the others.',
+      'The difference that counts as worse, if it is statistically significant: percent for p95 and wait, at least 20; percent for tokens and for a query; percentage points for the others.',
   }),
   least: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
       description:
-        'Runs of each revision without which it waits. Default 50, of lost and stuck 5. Not with a query.',
+        'Number of runs that each revision must have before they are compared. Default 50; 5 for lost and stuck. Not with a query.',
     }),
   ),
   failures: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 100,
-      description: 'Times in a row that it must be worse. Default 2.',
+      description: 'How many comparisons in a row must be worse before the check fails. Default 2.',
     }),
   ),
 });
@@ -57,7 +57,7 @@ export type RolloutCheck = Static<typeof RolloutCheck>;
 const ASSISTANT = Type.String({
   minLength: 1,
   maxLength: 253,
-  description: 'The assistant that runs: a graph, or the id of an assistant.',
+  description: 'The assistant to run: the name of a graph, or the id of an assistant.',
 });
 const GATE_TIME = Type.Integer({
   minimum: 1,
@@ -65,14 +65,14 @@ const GATE_TIME = Type.Integer({
   description: 'Seconds within which the run must succeed. Default 300.',
 });
 const GATE_INPUT =
-  'The input of the run. It holds no secret, because everybody who may read the deployment reads it.';
+  'The input of the run. It must not hold a secret, because everyone who may read the deployment can read it.';
 /** Characters of the input, as JSON, at most. */
 const MOST_INPUT = 16_384;
 
 const gateForm = {
   additionalProperties: false,
   description:
-    'A run that the new revision must end with success before it gets a share. One that fails gives the revision up.',
+    'A run that must succeed on the new revision before it gets a share. If it fails, the rollout is aborted.',
 };
 /** A run that a revision must execute before it gets a share. */
 export const GateConfig = Type.Object(
@@ -108,7 +108,7 @@ export const buildChecksSchema = <T extends TSchema>(check: T) =>
   Type.Array(check, {
     maxItems: MOST_CHECKS,
     description:
-      'Comparisons with the revision that serves, by runs of the same minutes. A step is over only when all are fine, and one that is worse again and again gives the revision up.',
+      'Checks that compare the new revision with the serving one over the same minutes. A step ends only when all of them pass; a check that keeps failing aborts the rollout.',
   });
 export type GateSpec = Static<typeof GateSpec>;
 

@@ -16,13 +16,12 @@ export const RouteSpec = Type.Object(
         maxItems: MOST_HOSTS,
         'x-kubernetes-list-type': 'set',
         description:
-          'Its hosts, of those that the Listener of its namespace names. Default: the one by the pattern of the installation.',
+          'Its hosts; the Listener of its namespace must name them. Default: the host that follows the pattern of the installation.',
       }),
       path: Type.String({
         maxLength: 256,
         pattern: ROUTE_PATH,
-        description:
-          'The path below which it answers. Default: the one by the pattern of the installation.',
+        description: 'Its path. Default: the path that follows the pattern of the installation.',
       }),
     }),
   },
@@ -37,9 +36,9 @@ export const RouteStatus = Type.Object(
   {
     hosts: Type.Array(Type.String({ maxLength: 253 }), {
       maxItems: MOST_HOSTS,
-      description: 'Hosts that it may have.',
+      description: 'Hosts that the route may have.',
     }),
-    path: Type.String({ maxLength: 512, description: 'The path below which it answers.' }),
+    path: Type.String({ maxLength: 512, description: 'The path of the route.' }),
   },
-  { description: 'The place of the route. Unset: it has none.' },
+  { description: 'Hosts and path of the route. Unset: there is no route.' },
 );

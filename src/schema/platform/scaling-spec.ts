@@ -18,15 +18,15 @@ export const SleepSpec = Type.Object(
         minimum: 5,
         maximum: 2_592_000,
         description:
-          'Seconds of rest after which it sleeps. Default: the setting of the installation.',
+          'Idle seconds after which it sleeps. Default: the setting of the installation.',
       }),
       database: Type.Boolean({
         description:
-          'Whether its managed database sleeps, too. It then wakes some seconds later. Default: the setting of the installation.',
+          'Whether its managed database sleeps, too. Waking then takes some seconds longer. Default: the setting of the installation.',
       }),
     }),
   },
-  { description: 'How it sleeps if minScale is 0.' },
+  { description: 'Scale to zero: how it sleeps if minScale is 0.' },
 );
 
 /** Fields of the status about rollouts, keys and sizes. */
@@ -36,25 +36,24 @@ export const scalingStatus = {
     keyHashes: Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 2,
       description:
-        'Hashes of the keys that open its agents, by which the gateway knows them. Nobody can call an agent with one.',
+        'Hashes of the API keys of its agents, by which the gateway recognizes them. A hash does not give access.',
     }),
     queueReplicas: Type.Integer({
       minimum: 0,
       description: 'Number of queue pods that the operator wants now.',
     }),
-    queueReady: Type.Integer({ minimum: 0, description: 'Queue pods that are ready.' }),
+    queueReady: Type.Integer({ minimum: 0, description: 'Number of queue pods that are ready.' }),
     queueSelector: Type.String({
       maxLength: 512,
       description: 'Selects its queue pods, for the scale subresource.',
     }),
     interruptedThreads: Type.Integer({
       minimum: 0,
-      description:
-        'Threads that wait for somebody to answer, as they were last counted, at most 10,000.',
+      description: 'Threads that wait for a person to answer, as last counted, at most 10,000.',
     }),
-    asleepSince: buildDateTimeSchema('Since when it sleeps. Unset: it is awake.'),
+    asleepSince: buildDateTimeSchema('When it fell asleep. Unset: it is awake.'),
     nextDueAt: buildDateTimeSchema(
-      'When its next delayed run or cron is due, as it was known when it fell asleep.',
+      'When its next delayed run or cron is due, as known when it fell asleep.',
     ),
     gatewayPort: Type.Integer({
       minimum: 1,

@@ -17,9 +17,9 @@ export const PREVIOUS_KEY = 'previous';
 export const AgentKey = buildClosedSchema({
   api_key: Type.String({ description: 'Sent in X-Api-Key, or as a bearer token.' }),
   previous_api_key: buildNullableSchema(
-    Type.String({ description: 'The key before it, while it opens the agents, too.' }),
+    Type.String({ description: 'The previous key, as long as it is still valid.' }),
   ),
-  previous_until: buildNullableSchema(buildDateTimeSchema('Until when it does.')),
+  previous_until: buildNullableSchema(buildDateTimeSchema('Until when the previous key is valid.')),
 });
 export type AgentKey = Static<typeof AgentKey>;
 

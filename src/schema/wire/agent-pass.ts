@@ -34,7 +34,7 @@ export type PassWords = {
 /** A pass, with the names that make the address of the agents. */
 export const AgentPass = buildClosedSchema({
   pass: Type.String({ pattern: `^${AGENT_PASS_PREFIX}`, description: 'Sent as a bearer token.' }),
-  expires_at: buildDateTimeSchema('Until when it opens the deployment.'),
+  expires_at: buildDateTimeSchema('When it expires.'),
   role: buildEnumSchema(['read', 'write', 'admin'], {
     description: 'A pass with the role read may only read.',
   }),
@@ -47,11 +47,11 @@ export const AgentPass = buildClosedSchema({
   }),
   guard: buildNullableSchema(
     buildEnumSchema(GUARDS, {
-      description: 'The guard that decides who may call, as pods report it.',
+      description: 'How the pods decide who may call, as they report it.',
     }),
   ),
   asleep_since: buildNullableSchema(
-    buildDateTimeSchema('Since when it sleeps. A pass wakes nobody.'),
+    buildDateTimeSchema('When it fell asleep. A pass does not wake it.'),
   ),
 });
 export type AgentPass = Static<typeof AgentPass>;

@@ -6,12 +6,12 @@ export const FOR_DEPLOYMENT = 'x-gx-deployment-id';
 
 /** An agent's question to the control plane about a caller's key, which it sends along as its own. */
 export const AuthCheckRequest = buildClosedSchema({
-  deployment_id: buildUuidSchema('The deployment that is to be opened.'),
+  deployment_id: buildUuidSchema('The deployment to be called.'),
 });
 
 /** Whose the key is that opens the deployment. */
 export const AuthCheck = buildClosedSchema({
-  tenant_id: buildUuidSchema("The deployment's tenant, which is the key's."),
+  tenant_id: buildUuidSchema('The tenant of the deployment and of the key.'),
   role: buildEnumSchema(['read', 'write', 'admin'], {
     description: 'A key with the role read may only read.',
   }),

@@ -11,29 +11,31 @@ const buildTextSchema = (description: string) => Type.String({ description });
 
 export const BackupAnswer = buildClosedSchema({
   name: buildTextSchema('Name of its Backup object.'),
-  status: buildEnumSchema(BACKUP_PHASES, { description: 'How far it is.' }),
+  status: buildEnumSchema(BACKUP_PHASES, { description: 'Its progress.' }),
   reason: buildNullableSchema(buildTextSchema('Machine-readable reason of a failure.')),
   message: buildNullableSchema(buildTextSchema('One sentence on a failure.')),
   method: buildEnumSchema(BACKUP_METHODS, {
-    description: 'dump: the data of one moment. continuous: a copy, with the log since then.',
+    description:
+      'dump: the data at one point in time. continuous: a base backup, with the write-ahead log since then.',
   }),
-  target: buildTextSchema('The target of the installation at which it lies.'),
+  target: buildTextSchema('The backup target that holds it.'),
   from: buildNullableSchema(
     buildDateTimeSchema(
-      'The moment that its data is of. continuous: the first one that can be restored with it, as every later one.',
+      'The point in time of its data. continuous: the earliest one that can be restored with it; every later one can be, too.',
     ),
   ),
-  until: buildNullableSchema(buildDateTimeSchema('When it was complete.')),
+  until: buildNullableSchema(buildDateTimeSchema('When it was completed.')),
   size_bytes: buildNullableSchema(Type.Integer({ minimum: 0 })),
   key_ids: Type.Array(Type.String(), {
-    description: 'Ids of the encryption keys that its data needs. encryption.path: a module.',
+    description:
+      'Ids of the encryption keys that its data needs. encryption.path stands for a module.',
   }),
   expires_at: buildNullableSchema(
-    buildDateTimeSchema('When it may be removed. null: when there are enough newer ones.'),
+    buildDateTimeSchema('When it may be removed. null: once there are enough newer ones.'),
   ),
   verified_at: buildNullableSchema(
     buildDateTimeSchema(
-      'When it was last restored into a scratch database, with the rows that it had. null: never.',
+      'When it was last verified, by restoring it into a scratch database and counting its rows. null: never.',
     ),
   ),
   requested_at: buildNullableSchema(
@@ -43,6 +45,8 @@ export const BackupAnswer = buildClosedSchema({
 export type BackupAnswer = Static<typeof BackupAnswer>;
 
 export const BackupRequested = buildClosedSchema({
-  requested_at: buildDateTimeSchema('Names the request: the backup that it makes has the same.'),
+  requested_at: buildDateTimeSchema(
+    'Identifies the request; the resulting backup has the same value.',
+  ),
 });
 export type BackupRequested = Static<typeof BackupRequested>;

@@ -32,7 +32,7 @@ export const CandidateShare = Type.Object({
   share: Type.Number({
     minimum: 0,
     maximum: 100,
-    description: 'Percent of the new threads that belong to it.',
+    description: 'Percentage of new threads that go to it.',
   }),
   by: buildEnumSchema(SHARE_BY, {
     description:
@@ -51,7 +51,7 @@ export const RolloutPlan = Type.Object({
   current: buildRevisionNameSchema(
     'The revision that serves, which takes the work of those that are not among the living ones.',
   ),
-  living: Type.Array(buildRevisionNameSchema('A revision whose work stays with it.'), {
+  living: Type.Array(buildRevisionNameSchema('A revision that keeps its work.'), {
     minItems: 1,
     maxItems: MOST_LIVING,
   }),
