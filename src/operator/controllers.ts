@@ -28,7 +28,7 @@ type Parts = {
   record: Recorder;
   log: Log;
   metrics: OperatorMetrics;
-  config: Pick<OperatorConfig, 'workers'>;
+  config: OperatorConfig;
   tracing: Tracing | undefined;
 };
 

@@ -56,7 +56,7 @@ const OVERDUE = 30_000;
 
 export type OperatorOptions = {
   config: OperatorConfig;
-  kube: CountedKube & Partial<Pick<ConnectedKube, 'buildFenced'>>;
+  kube: CountedKube & Partial<ConnectedKube>;
   log: Log;
   /** Aborted on SIGTERM. */
   signal: AbortSignal;

@@ -8,9 +8,9 @@ import { API_VERSION } from '../schema/platform/api-group.ts';
 import { OPERATOR_VERSION } from '../schema/platform/labels.ts';
 
 type Given = {
-  kube: Pick<ConnectedKube, 'find' | 'openApi'>;
+  kube: ConnectedKube;
   config: { namespace: string; leaseName: string };
-  log: Pick<Log, 'warn'>;
+  log: Log;
   own: string;
 };
 

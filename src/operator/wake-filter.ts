@@ -22,10 +22,7 @@ import type { KindRow } from './kinds/row.ts';
  */
 
 /** Returns true if the change of a child may make a difference to a reconcile of its owner. */
-export const isRelevantToOwner = (
-  { before, after }: Change,
-  row: Pick<KindRow, 'statusRead' | 'isSilent'>,
-): boolean => {
+export const isRelevantToOwner = ({ before, after }: Change, row: KindRow): boolean => {
   if (after === undefined) return true;
   if (before === undefined) return row.isSilent?.(after) !== true;
   return (
@@ -118,10 +115,7 @@ export const isAskedByOthers = ({ before, after }: Change): boolean =>
   formatCanonicalJson(pickUserMetadata(before)) !== formatCanonicalJson(pickUserMetadata(after));
 
 /** Returns true if the answer shows that others changed a child, whose status they write. */
-export const isReportedByOthers = (
-  { before, after }: Change,
-  { statusRead }: Pick<KindRow, 'statusRead'>,
-): boolean =>
+export const isReportedByOthers = ({ before, after }: Change, { statusRead }: KindRow): boolean =>
   before !== undefined &&
   after !== undefined &&
   formatCanonicalJson({ status: statusRead?.(before) }) !==
@@ -150,7 +144,7 @@ function pickDesiredState({ metadata, spec }: KubeObject): object {
 }
 
 /** Returns the parts of an object that a reconcile may read. */
-function pickReadParts(object: KubeObject, { statusRead }: Pick<KindRow, 'statusRead'>): object {
+function pickReadParts(object: KubeObject, { statusRead }: KindRow): object {
   const {
     resourceVersion: _version,
     managedFields: _fields,

@@ -53,7 +53,7 @@ const ECHO = 20_000;
 type Given = {
   buildNamespaces?: readonly string[];
   table?: KindTable;
-  missing?: Pick<MissingKinds, 'subscribe'>;
+  missing?: MissingKinds;
 };
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
@@ -127,7 +127,7 @@ export function registerWakeUps(
 }
 
 /** Wakes the deployment whose backup others have changed or removed. */
-function wakeForBackups({ backups }: Pick<Caches, 'backups'>, deployments: WorkQueue): void {
+function wakeForBackups({ backups }: Caches, deployments: WorkQueue): void {
   subscribe(backups, ({ before, after, via }) => {
     const { metadata, spec } = (after ?? before) as BackupResource;
     wakeAfterWrite(deployments, buildKey(metadata.namespace, spec.deployment), { via });
@@ -135,7 +135,7 @@ function wakeForBackups({ backups }: Pick<Caches, 'backups'>, deployments: WorkQ
 }
 
 /** Wakes the revision that a Service now selects, because its wait is over. */
-function wakeSelected(caches: Pick<Caches, 'services' | 'revisions'>, revisions: WorkQueue): void {
+function wakeSelected(caches: Caches, revisions: WorkQueue): void {
   subscribe(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(getSelectedRevision);
     if (selected === undefined || selected === former) return;
@@ -150,10 +150,7 @@ function wakeSelected(caches: Pick<Caches, 'services' | 'revisions'>, revisions:
 }
 
 /** Looks at those that sleep when replicas of the gateway come or go, because slices lead to each of them. */
-function wakeSleepers(
-  { gateways, slices }: Pick<Caches, 'gateways' | 'slices'>,
-  deployments: WorkQueue,
-): void {
+function wakeSleepers({ gateways, slices }: Caches, deployments: WorkQueue): void {
   subscribe(gateways, ({ via }) => {
     for (const { metadata } of slices.list())
       wake(
@@ -166,7 +163,7 @@ function wakeSleepers(
 
 /** Wakes the deployments that have the name of a tracing project. */
 function wakeForProjects(
-  { tracingProjects, deployments: cache }: Pick<Caches, 'tracingProjects' | 'deployments'>,
+  { tracingProjects, deployments: cache }: Caches,
   deployments: WorkQueue,
 ): void {
   subscribe(tracingProjects, ({ before, after, via }) => {
@@ -195,11 +192,7 @@ function wakeForRoutes(caches: Caches, deployments: WorkQueue, missing: Given['m
 }
 
 /** Wakes the deployments that want a place which a route leaves, and those whose place another route claims, too. */
-function wakeRivals(
-  routes: Cache,
-  { deployments: cache }: Pick<Caches, 'deployments'>,
-  deployments: WorkQueue,
-): void {
+function wakeRivals(routes: Cache, { deployments: cache }: Caches, deployments: WorkQueue): void {
   subscribe(routes, ({ key, before, after, via }) => {
     const [was, is] = [before, after].map((route) =>
       route === undefined ? [] : listRoutePlaces(route),
@@ -223,7 +216,7 @@ function wakeRivals(
 
 /** Wakes a deployment and its serving revision, because the work of its agents asks for another size. */
 export const wakeForWork =
-  ({ deployments: cache }: Pick<Caches, 'deployments'>, { deployments, revisions }: Queues) =>
+  ({ deployments: cache }: Caches, { deployments, revisions }: Queues) =>
   (key: string): void => {
     const deployment = cache.get(key);
     if (deployment === undefined) return;
@@ -235,13 +228,13 @@ export const wakeForWork =
 
 /** Wakes a replaced revision, because its work asks for another size. */
 export const wakeForDrain =
-  ({ revisions }: Pick<Queues, 'revisions'>) =>
+  ({ revisions }: Queues) =>
   (deployment: string, revision: string): void =>
     wake(revisions, buildKey(deployment.split('/')[0], revision), 'watch');
 
 /** Wakes the revisions of a deployment whose status does not have the facts yet that their servers have reported. */
 export const wakeForFacts =
-  ({ revisions: cache }: Pick<Caches, 'revisions'>, { revisions }: Pick<Queues, 'revisions'>) =>
+  ({ revisions: cache }: Caches, { revisions }: Queues) =>
   (deployment: string, servers: ReadonlyMap<string, ServerFacts>): void => {
     const [namespace, name] = deployment.split('/');
     for (const facts of servers.values()) {
@@ -261,10 +254,7 @@ const isBuilding = (revision: RevisionResource | undefined): boolean => {
 };
 
 /** Returns the deployments that have the name of a deleted one, or claim an id that it had. */
-const listWaitingDeployments = (
-  { deployments }: Pick<Caches, 'deployments'>,
-  gone: DeploymentResource,
-): string[] => [
+const listWaitingDeployments = ({ deployments }: Caches, gone: DeploymentResource): string[] => [
   ...deployments.listKeysByIndex(BY_NAME, gone.metadata.name),
   ...listDeploymentIds(gone).flatMap((id) => deployments.listKeysByIndex(BY_ID, id)),
 ];

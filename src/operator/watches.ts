@@ -16,7 +16,7 @@ type Parts = {
   table: KindTable;
   missing: Pick<MissingKinds, 'note'>;
   observer: WatchObserver;
-  config: Pick<OperatorConfig, 'namespace' | 'namespaces' | 'settings'>;
+  config: OperatorConfig;
   timings?: Partial<WatchTimings> | undefined;
 };
 
@@ -27,7 +27,7 @@ const PAGES_AT_ONCE = 2;
 const DEAD_AFTER = 60_000;
 
 /** Says which watches are dead, or returns undefined if none is. */
-export function describeDeadWatches(all: readonly Pick<Watch, 'state'>[]): string | undefined {
+export function describeDeadWatches(all: readonly Watch[]): string | undefined {
   const dead = all.map(({ state }) => state).filter(({ silent = 0 }) => silent > DEAD_AFTER);
   if (dead.length === 0) return undefined;
   const names = dead.map(

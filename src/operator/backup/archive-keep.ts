@@ -5,7 +5,7 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import type { ArchivePlace } from '../../schema/wire/pgbackrest.ts';
 import { buildTakeOverPatch } from '../objects/ownership.ts';
 import { writeSecret } from '../objects/write-secret.ts';
-import type { PartDeps } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { buildArchiveSecret, type ArchiveUse } from './archive-secret.ts';
 
 type Keys = ArchivePlace['keys'];
@@ -16,7 +16,7 @@ type Keeping = { deployment: DeploymentResource; signal: AbortSignal };
  * name of a Secret that is missing; the files stay as they are then.
  */
 export async function keepArchive(
-  deps: PartDeps,
+  deps: OperatorDeps,
   use: ArchiveUse,
   { deployment, signal }: Keeping,
 ): Promise<string | undefined> {
@@ -42,7 +42,7 @@ export async function keepArchive(
 
 /** Removes the files. The database lets its log go from then on. */
 export async function dropArchive(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   { deployment, signal }: Keeping,
 ): Promise<void> {
   const { namespace, name } = deployment.metadata;
@@ -50,7 +50,7 @@ export async function dropArchive(
 }
 
 async function readKeys(
-  { kube }: PartDeps,
+  { kube }: OperatorDeps,
   ref: { namespace: string | undefined; name: string },
   signal: AbortSignal,
 ): Promise<Keys | undefined> {

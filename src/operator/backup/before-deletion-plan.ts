@@ -46,7 +46,7 @@ export type SeenLast = {
 /** Returns true if the deletion of a deployment waits for a backup of the data that it deletes. */
 export function isAwaitingBackup(
   deployment: DeploymentResource,
-  { deletionPolicy }: Pick<OperatorSettings, 'deletionPolicy'>,
+  { deletionPolicy }: OperatorSettings,
 ): boolean {
   const { metadata, spec } = deployment;
   const deletesData = (spec.deletionPolicy ?? deletionPolicy) === 'Delete';

@@ -9,7 +9,7 @@ import type { DatabaseView } from '../database/database.ts';
 import { buildDatabaseSet } from '../database/own/set.ts';
 import { claimName } from '../database/own/volume-name.ts';
 import { isOrphan, getReplicas } from '../pods/workload-state.ts';
-import type { PartDeps } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import {
   planLastBackup,
   buildNoBackupCondition,
@@ -32,7 +32,7 @@ export type Leaving = Pick<DatabaseView, 'database' | 'databasePods'> & {
 
 /** Observes the volume, and decides about the backup before the deletion of a deployment that awaits one. */
 export async function observeLastBackup(
-  { kube, settings }: Pick<PartDeps, 'kube' | 'settings'>,
+  { kube, settings }: OperatorDeps,
   leaving: Pick<Leaving, 'deployment' | 'backups' | 'database' | 'databasePods' | 'now' | 'signal'>,
 ): Promise<LastBackupPlan> {
   const { deployment, backups, now, signal } = leaving;
@@ -73,7 +73,7 @@ export function isLastBackupObject(
  * namespace that is being deleted, nothing can be backed up any more.
  */
 export async function stepLastBackup(
-  deps: PartDeps,
+  deps: OperatorDeps,
   plan: Extract<LastBackupPlan, { state: 'waits' }>,
   leaving: Leaving,
 ): Promise<LastBackupPlan> {
@@ -93,7 +93,7 @@ export async function stepLastBackup(
 }
 
 async function makeLastBackup(
-  deps: PartDeps,
+  deps: OperatorDeps,
   plan: Extract<LastBackupPlan, { state: 'waits' }>,
   leaving: Leaving,
 ): Promise<void> {
@@ -121,7 +121,7 @@ async function makeLastBackup(
 
 /** Ends the other backup and the verification under way, whose Jobs are gone. They would keep their turns. */
 async function endOthers(
-  deps: PartDeps,
+  deps: OperatorDeps,
   { deployment, backups, now, signal }: Leaving,
   requestedAt: string,
 ): Promise<void> {
@@ -138,7 +138,7 @@ async function endOthers(
 
 /** Starts a database that hibernates, sleeps or has lost its set. */
 async function startDatabase(
-  { writer, settings }: PartDeps,
+  { writer, settings }: OperatorDeps,
   { deployment, children, signal }: Leaving,
 ): Promise<void> {
   const name = names.database(deployment.metadata.name);

@@ -10,7 +10,7 @@ import { buildSettledOutcome, buildStalledOutcome } from '../kernel/outcome.ts';
 import { buildOwnedMetadata } from '../objects/metadata.ts';
 import { readPodlessJobState } from '../pods/follow-job.ts';
 import { deriveJobState, type JobHindrance, type JobState } from '../pods/job-state.ts';
-import type { PartDeps } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { backupJob, backupOrder, type BackupGiven } from './job.ts';
 import { hasTurn } from './open.ts';
 import { resolveKeptBackups, type BackupPlan } from './plan.ts';
@@ -38,7 +38,7 @@ type Making = BackupGiven & {
  * Begins a backup if it is its turn, and makes its Job if the database is up. Returns false if others of the tenant
  * have all turns.
  */
-export async function beginBackup(deps: PartDeps, making: Making): Promise<boolean> {
+export async function beginBackup(deps: OperatorDeps, making: Making): Promise<boolean> {
   const { deployment, plan, now, signal } = making;
   const backup = buildBackupResource(deployment, plan, now);
   const isBegun = await deps.backupTurns.run(async () => {
@@ -70,7 +70,11 @@ function buildBackupResource(
   };
 }
 
-async function createJob(deps: PartDeps, backup: BackupResource, making: Making): Promise<boolean> {
+async function createJob(
+  deps: OperatorDeps,
+  backup: BackupResource,
+  making: Making,
+): Promise<boolean> {
   const order = backupOrder(making.deployment, backup, { ...making, settings: deps.settings });
   if (order === undefined) return false;
   return deps.writer.create(
@@ -81,7 +85,7 @@ async function createJob(deps: PartDeps, backup: BackupResource, making: Making)
 
 /** Looks after the backup that is under way: ends it once its Job has, or notes why the Job has no pod. */
 export async function followBackup(
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   making: Making,
 ): Promise<void> {
@@ -107,7 +111,7 @@ export async function followBackup(
 type Absent = { is: 'absent' };
 
 async function readBackupState(
-  { kube, settings }: PartDeps,
+  { kube, settings }: OperatorDeps,
   backup: BackupResource,
   { pods, now, signal }: Making,
 ): Promise<JobState | Absent> {
@@ -122,7 +126,7 @@ async function readBackupState(
 
 /** Notes on a backup under way why its Job has no pod, or that it has one by now. */
 async function noteHindrance(
-  { kube, caches }: PartDeps,
+  { kube, caches }: OperatorDeps,
   { metadata, status }: BackupResource,
   hindrance: JobHindrance | undefined,
   signal: AbortSignal,
@@ -137,7 +141,7 @@ async function noteHindrance(
 
 /** Writes how a backup ended, and removes its Job. */
 export async function endBackup(
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   { end, now, signal }: { end: BackupStatus } & Pick<Making, 'now' | 'signal'>,
 ): Promise<void> {
@@ -164,7 +168,7 @@ export async function endBackup(
 
 /** Makes the Job that a crash has prevented, or that waits for the database. */
 async function makeJob(
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   making: Making,
 ): Promise<BackupStatus | undefined> {

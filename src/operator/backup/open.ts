@@ -1,12 +1,12 @@
 import { buildObjectKey } from '../../kube/cache.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { PartDeps } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { BY_END } from '../view/caches.ts';
 import { buildTurnNames } from '../view/integrations.ts';
 import { isBackupLost } from './result.ts';
 import { isVerificationLost } from './verify-plan.ts';
 
-type Deps = Pick<PartDeps, 'caches' | 'settings'>;
+type Deps = Pick<OperatorDeps, 'caches' | 'settings'>;
 
 /**
  * Returns true if the tenant of a deployment has a turn left for a backup or a verification. Each tenant has turns of
@@ -38,7 +38,7 @@ function openBackups(
 /** Returns true for a backup of a deployment that is there. Nobody works on another one. */
 export const isOfLiving = (
   { metadata, spec }: BackupResource,
-  { deployments }: Pick<PartDeps['caches'], 'deployments'>,
+  { deployments }: OperatorDeps['caches'],
 ): boolean =>
   deployments.get(buildObjectKey({ ...metadata, name: spec.deployment }))?.metadata.uid ===
   spec.deploymentUid;

@@ -8,7 +8,7 @@ import { formatKubernetesTime } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { listDataClaims } from '../database/own/volume.ts';
 import { deriveJobState } from '../pods/job-state.ts';
-import type { PartDeps } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { beginBackup } from './make.ts';
 import { checkJob, formatCheckName } from './replace-job.ts';
 import type { ReplaceOrder } from './replace-plan.ts';
@@ -26,7 +26,7 @@ type Looking = Acting & { requestedAt: string; pods: readonly KubeObject[] };
 
 /** Looks whether a backup can be restored, while the agents serve. Undefined while that is under way. */
 export async function checkReplacement(
-  deps: PartDeps,
+  deps: OperatorDeps,
   plan: ReplaceOrder,
   { requestedAt, pods, ...acting }: Looking,
 ): Promise<RestoreProgress> {
@@ -44,7 +44,7 @@ export async function checkReplacement(
 
 /** Looks whether a backup can be restored, and looks again a while after it could not. */
 export async function followLook(
-  deps: PartDeps,
+  deps: OperatorDeps,
   plan: ReplaceOrder,
   looking: Looking,
 ): Promise<RestoreProgress> {
@@ -73,7 +73,7 @@ function chooseSaveSpec({ spec }: DeploymentResource): BackupSpec | undefined {
 
 /** Backs up the data that is to be replaced. The part of backups follows it. Undefined while it is under way. */
 export async function saveReplaced(
-  deps: PartDeps,
+  deps: OperatorDeps,
   saving: Saving,
 ): Promise<'saved' | ReplaceFailure | undefined> {
   const { deployment, requestedAt, backups, isUp } = saving;
@@ -96,7 +96,7 @@ export async function saveReplaced(
 
 /** Returns true if a volume claim has no volume any more, so that its data can't be backed up. */
 export async function isVolumeLost(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   claim: string,
   { deployment, signal }: Pick<Acting, 'deployment' | 'signal'>,
 ): Promise<boolean> {
@@ -110,7 +110,7 @@ export async function isVolumeLost(
 
 /** Notes on a claim until when it stays, so that nobody takes it for the one in use, and returns the note. */
 export async function setAside(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   claim: string,
   { deployment, now, signal }: Acting,
 ): Promise<FormerVolume> {
@@ -121,7 +121,7 @@ export async function setAside(
 
 /** Takes the note off a claim that is in use again. */
 export const takeBack = (
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   claim: string,
   { deployment, signal }: Acting,
 ): Promise<void> => setAnnotation(kube, claim, { deployment, signal, value: null });
@@ -129,7 +129,7 @@ export const takeBack = (
 type Note = Pick<Acting, 'deployment' | 'signal'> & { value: string | null };
 
 async function setAnnotation(
-  kube: PartDeps['kube'],
+  kube: OperatorDeps['kube'],
   claim: string,
   { deployment, signal, value }: Note,
 ): Promise<void> {
@@ -157,7 +157,7 @@ async function setAnnotation(
  * a restore that was under way when the status was lost: it is set aside now.
  */
 export async function findFormerVolumes(
-  deps: Pick<PartDeps, 'kube'>,
+  deps: OperatorDeps,
   used: string,
   acting: Acting,
 ): Promise<FormerVolume[]> {
@@ -178,7 +178,7 @@ export async function findFormerVolumes(
 
 /** Deletes a claim with its data. */
 export async function removeVolume(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   claim: string,
   { deployment, signal }: Acting,
 ): Promise<void> {
@@ -192,7 +192,7 @@ export async function removeVolume(
 
 /** Deletes the former volumes whose time is over, but for those that a restore needs. Returns the others. */
 export async function removeExpiredVolumes(
-  deps: Pick<PartDeps, 'kube'>,
+  deps: OperatorDeps,
   needed: readonly (string | undefined)[],
   acting: Acting,
 ): Promise<FormerVolume[]> {

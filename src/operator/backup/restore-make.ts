@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import { REPLACES } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
-import type { PartDeps } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { readPodlessJobState } from '../pods/follow-job.ts';
 import { deriveJobState, type JobHindrance, type JobState } from '../pods/job-state.ts';
 import { describeJobTimeout } from './result.ts';
@@ -35,7 +35,7 @@ export type RestoreProgress =
 
 /** Makes the Job of a restore, or looks how it ended. */
 export async function followRestore(
-  deps: PartDeps,
+  deps: OperatorDeps,
   restoring: Restoring,
 ): Promise<RestoreProgress> {
   const { deployment, plan, secret, now, signal, requestedAt } = restoring;
@@ -56,7 +56,7 @@ export async function followRestore(
 
 /** Removes the Jobs of a restore that failed some time ago, so that it is tried again. */
 export async function removeFailedRestore(
-  deps: Pick<PartDeps, 'kube'>,
+  deps: OperatorDeps,
   pod: KubeObject,
   { deployment, now, signal }: Pick<Restoring, 'deployment' | 'now' | 'signal'>,
 ): Promise<void> {
@@ -77,7 +77,7 @@ export const findRestorePod = (
 
 /** Removes the Jobs of a restore with their pods. */
 export async function removeRestoreJobs(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
 ): Promise<void> {
@@ -88,7 +88,7 @@ export async function removeRestoreJobs(
 
 /** Makes the Job of a restore, or looks why it has no pod. The Jobs of one that failed are removed. */
 export async function makeOrFollowRestore(
-  deps: PartDeps,
+  deps: OperatorDeps,
   wanted: KubeObject,
   { deployment, now, signal }: Pick<Restoring, 'deployment' | 'now' | 'signal'>,
 ): Promise<RestoreProgress> {
@@ -101,7 +101,7 @@ export async function makeOrFollowRestore(
 
 /** Makes a Job. If it is there and has no pod, it has failed, or has none yet. */
 export async function makeOrLook(
-  { kube, writer, settings }: PartDeps,
+  { kube, writer, settings }: OperatorDeps,
   wanted: KubeObject,
   { now, signal }: { now: Date; signal: AbortSignal },
 ): Promise<JobState> {

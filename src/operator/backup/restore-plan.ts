@@ -61,7 +61,7 @@ export function planRestore(
 /** Goes on with the backup that was chosen. */
 export function planChosenRestore(
   chosen: ChosenBackup,
-  { resume }: Pick<RestoreSpec, 'resume'>,
+  { resume }: RestoreSpec,
   seen: Ordering,
 ): OpenRestore {
   const [id = '', name = ''] = chosen.backup.split('/');
@@ -77,10 +77,7 @@ export function planChosenRestore(
 }
 
 /** Returns how a volume is filled, as the status has it. Undefined if a dump is restored. */
-const buildRefill = ({
-  copy,
-  upTo = 'log',
-}: Pick<ChosenBackup, 'copy' | 'upTo'>): Refill | undefined =>
+const buildRefill = ({ copy, upTo = 'log' }: ChosenBackup): Refill | undefined =>
   copy === undefined
     ? undefined
     : { copy, to: upTo === 'log' ? 'end of log' : upTo === 'copy' ? 'end of copy' : { at: upTo } };
@@ -127,12 +124,12 @@ function canTakeLogs(name: string, { backups: { targets } }: OperatorSettings): 
   return target !== undefined && checkArchiveTarget(target) === undefined;
 }
 
-type Ordering = Pick<RestoreSeen, 'settings' | 'tenant'> & { into: string };
+type Ordering = RestoreSeen & { into: string };
 
 /** Returns the order to restore from a source, if the installation has its target. */
 export function buildRestoreOrder(
   source: Omit<Source, 'isDump'>,
-  { at, resume }: Pick<RestoreSpec, 'at' | 'resume'>,
+  { at, resume }: RestoreSpec,
   { settings, tenant, into }: Ordering,
 ): OpenRestore {
   const target = settings.backups.targets[source.target];

@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { isOfLiving } from './open.ts';
 
-type Options = Pick<OperatorDeps, 'caches' | 'writer'> & {
+type Options = OperatorDeps & {
   log: Log;
   /** Milliseconds between two sweeps. A backup without its deployment in both is removed. */
   every: number;

@@ -5,7 +5,7 @@ import { names } from '../../schema/names.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { VerifyDone, VerifyFailure } from '../../schema/wire/restore-message.ts';
 import { deriveJobState, type JobState } from '../pods/job-state.ts';
-import type { PartDeps } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { hasTurn } from './open.ts';
 import { findBackupPod, describeJobTimeout } from './result.ts';
 import { makeOrLook } from './restore-make.ts';
@@ -23,7 +23,7 @@ type Verifying = {
 
 /** Begins a verification if it is its turn: backups and verifications share the turns. */
 export async function beginVerification(
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   verifying: Verifying,
 ): Promise<boolean> {
@@ -37,7 +37,7 @@ export async function beginVerification(
 
 /** Looks after the verification under way. */
 export async function followVerification(
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   verifying: Verifying,
 ): Promise<void> {
@@ -67,7 +67,7 @@ type End = Pick<Verifying, 'deployment' | 'now' | 'signal'> & { end: VerifyDone 
 
 /** Writes how a verification ended, and removes its Job. */
 export async function endVerification(
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   { deployment, end, now, signal }: End,
 ): Promise<void> {
@@ -88,13 +88,13 @@ export async function endVerification(
 
 /** Forgets a verification whose Job is gone, so that others get its turn. */
 export const clearVerification = (
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   signal: AbortSignal,
 ): Promise<void> => note(deps, backup, { verifying: null, verifyWaits: null }, signal);
 
 async function note(
-  { kube, caches }: PartDeps,
+  { kube, caches }: OperatorDeps,
   backup: BackupResource,
   status: object,
   signal: AbortSignal,
@@ -107,7 +107,7 @@ async function note(
 
 /** Makes the Job. If there is one without a pod, it may have failed. */
 async function makeOrFollowJob(
-  deps: PartDeps,
+  deps: OperatorDeps,
   backup: BackupResource,
   { deployment, tenant, now, signal }: Verifying,
 ): Promise<JobState | VerifyFailure> {

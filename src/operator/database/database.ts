@@ -1,7 +1,8 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
+import type { DatabaseSecret, PartPrepared, PartReport } from '../reports/part-report.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
@@ -25,12 +26,13 @@ export type DatabaseView = {
   renewalHeld?: HeldRenewal | undefined;
 };
 
+/** A step of a reconcile of a deployment that only looks at its database. */
+export type DatabaseStep = { view: DatabaseView; signal: AbortSignal };
+
 /** One reconcile of a deployment, as its database sees it. */
-export type DatabasePass = {
-  view: DatabaseView;
+export type DatabasePass = DatabaseStep & {
   /** True when something else is in the deployment's way, so that nothing new is begun for it. */
   isHeld: boolean;
-  signal: AbortSignal;
   now: Date;
 };
 
@@ -70,10 +72,7 @@ export type DatabaseEngine = {
     view: Pick<DatabaseView, 'database' | 'databasePods'>,
   ): boolean;
   /** Answers a revision by the caches. */
-  answer(
-    deps: Pick<PartDeps, 'caches' | 'settings'>,
-    deployment: DeploymentResource,
-  ): DatabaseAnswer;
+  answer(deps: OperatorDeps, deployment: DeploymentResource): DatabaseAnswer;
   /** Finds the object that runs it among those of its deployment. */
   runner(deployment: DeploymentResource, objects: KubeObject[]): KubeObject | undefined;
   /** Returns its objects, in the order in which they are made. */
@@ -87,7 +86,7 @@ export type DatabaseEngine = {
    * reads nothing here.
    */
   prepare(
-    deps: PartDeps,
+    deps: OperatorDeps,
     deployment: DeploymentResource,
     pass: DatabasePass,
   ): Promise<PartPrepared>;
@@ -96,9 +95,9 @@ export type DatabaseEngine = {
    * impossible.
    */
   step(
-    deps: PartDeps,
+    deps: OperatorDeps,
     deployment: DeploymentResource,
-    pass: Pick<DatabasePass, 'view' | 'signal'>,
+    pass: DatabaseStep,
   ): Promise<StatedCondition | undefined>;
   /** Returns its part of the deployment's status. */
   report(deployment: DeploymentResource, facts: DatabaseFacts): PartReport;
@@ -110,13 +109,13 @@ export type DatabaseEngine = {
   >)[];
   /** Removes anything that prevents the deletion of a deployment's objects. */
   hold(
-    deps: PartDeps,
+    deps: OperatorDeps,
     deployment: DeploymentResource,
     left: { children: KubeObject[]; signal: AbortSignal },
   ): Promise<void>;
   /** Removes the data of a deleted deployment if its policy says so. Returns the objects that are left. */
   release(
-    deps: PartDeps,
+    deps: OperatorDeps,
     deployment: DeploymentResource,
     signal: AbortSignal,
   ): Promise<KubeObject[]>;

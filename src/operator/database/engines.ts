@@ -14,7 +14,7 @@ const ENGINES: [keyof DatabaseSpec, DatabaseEngine][] = [
 ];
 
 /** Returns the engine that a deployment asks for, which is the managed database unless it names another. */
-export const getDatabaseEngine = ({ database }: Pick<DeploymentSpec, 'database'>): DatabaseEngine =>
+export const getDatabaseEngine = ({ database }: DeploymentSpec): DatabaseEngine =>
   ENGINES.find(
     ([field]) => ![undefined, false].includes(database?.[field] as undefined | false),
   )?.[1] ?? own;

@@ -35,22 +35,9 @@ import { planRestore } from '../backup/restore-plan.ts';
 import { decideShare, findWaitingRevision, type ShareDecision } from './shares.ts';
 import { decideSleep } from './sleep.ts';
 
-export type FactsDeps = Pick<
-  OperatorDeps,
-  | 'caches'
-  | 'table'
-  | 'missing'
-  | 'routeParents'
-  | 'settings'
-  | 'ports'
-  | 'work'
-  | 'branches'
-  | 'restartTurns'
->;
-
 /** Observes all that a reconcile of a deployment knows. Its ports are kept here, because nobody else may have them. */
 export async function observeFacts(
-  deps: FactsDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   { signal, now }: { signal: AbortSignal; now: Date },
 ): Promise<Facts> {
@@ -118,14 +105,12 @@ export async function observeFacts(
   };
 }
 
-type Known = Pick<OperatorDeps, 'caches' | 'settings'>;
-
 /**
  * Returns the databases among which that of a deployment takes its turn to restart: those of its tenant. One that never
  * comes up again holds the turn of no other tenant.
  */
 function listTenantDatabases(
-  { caches, settings }: Known,
+  { caches, settings }: OperatorDeps,
   { metadata }: DeploymentResource,
 ): DatabaseInLine[] {
   const nameOf = buildTurnNames(caches, settings);
@@ -161,14 +146,14 @@ function findServedRevision(
 }
 
 const findDatabaseSet = (
-  { statefulSets }: FactsDeps['caches'],
+  { statefulSets }: OperatorDeps['caches'],
   { metadata }: DeploymentResource,
 ): KubeObject | undefined =>
   statefulSets.get(`${metadata.namespace}/${names.database(metadata.name)}`);
 
 /** Returns the ports that the deployment keeps, and keeps those that are new. */
 async function keepPorts(
-  { ports, settings }: Pick<OperatorDeps, 'ports' | 'settings'>,
+  { ports, settings }: OperatorDeps,
   deployment: DeploymentResource,
   { service, signal }: { service: KubeObject | undefined; signal: AbortSignal },
 ): Promise<KeptPorts> {
@@ -185,7 +170,7 @@ async function keepPorts(
 /** Returns the deployments of the same tenant that are known by the id that this one claims. */
 function listNamesakes(
   deployment: DeploymentResource,
-  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+  { caches, settings }: OperatorDeps,
 ): DeploymentResource[] {
   const claimed = deployment.spec.id?.toLowerCase();
   if (claimed === undefined) return [];
@@ -200,7 +185,7 @@ function listNamesakes(
  * one, of its namespace.
  */
 function observeRestores(
-  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+  { caches, settings }: OperatorDeps,
   deployment: DeploymentResource,
   live: Pick<DeploymentWorld, 'database'> & { now: Date },
 ): Pick<Facts, 'restore' | 'replace'> {
@@ -225,9 +210,9 @@ function observeRestores(
 }
 
 function findObstacle(
-  deps: Pick<OperatorDeps, 'caches' | 'settings'>,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
-  { foreign }: Pick<DeploymentWorld, 'foreign'>,
+  { foreign }: DeploymentWorld,
 ): ReconcileOutcome | undefined {
   if (foreign.length > 0)
     return buildWaitingOutcome(

@@ -17,7 +17,7 @@ import {
 } from '../backup/before-deletion.ts';
 import { getDatabaseEngine } from '../database/engines.ts';
 import { isOrphan } from '../pods/workload-state.ts';
-import type { DeploymentStatusFields, PartDeps } from '../reports/part-report.ts';
+import type { DeploymentStatusFields } from '../reports/part-report.ts';
 import { observeDeployment } from './observe.ts';
 import { findDeploymentTenant } from './parts/tracing-project.ts';
 
@@ -27,9 +27,7 @@ const LOOK_AGAIN_AT_BACKUP = 5;
 
 /** Removes the objects of a deployment. Its policy decides about its data. It is settled when nothing is left. */
 export const buildDeploymentFinalizer =
-  (
-    deps: PartDeps & Pick<OperatorDeps, 'table'>,
-  ): Reconcile<DeploymentResource, DeploymentStatusFields> =>
+  (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal, now }) => {
     const children = await listRemaining(deps, deployment, signal);
     const database = getDatabaseEngine(deployment.spec);
@@ -54,7 +52,7 @@ export const buildDeploymentFinalizer =
  * Undefined if the deletion waits for none.
  */
 async function takeLastBackup(
-  deps: PartDeps & Pick<OperatorDeps, 'table'>,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   { children, signal, now }: { children: KubeObject[]; signal: AbortSignal; now: Date },
 ): Promise<LastBackupPlan | undefined> {
@@ -122,7 +120,7 @@ const filterRows = (table: KindTable, settings: OperatorDeps['settings']): KindR
  * before the objects.
  */
 async function listRemaining(
-  { kube, table, settings }: Pick<OperatorDeps, 'kube' | 'table' | 'settings'>,
+  { kube, table, settings }: OperatorDeps,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
@@ -149,10 +147,8 @@ async function listRemaining(
   return [...lists.flat().filter(isMine), ...secrets];
 }
 
-type Removing = Pick<OperatorDeps, 'kube' | 'caches' | 'settings'>;
-
 async function removeTracingProject(
-  { kube, caches, settings }: Removing,
+  { kube, caches, settings }: OperatorDeps,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ) {

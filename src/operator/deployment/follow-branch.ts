@@ -19,11 +19,6 @@ import type { WrittenFacts } from './part.ts';
 /** The result of following a branch: a revision to make, and changes of the status. */
 type Followed = PartReport & { revision?: RevisionResource };
 
-type Following = Pick<
-  WrittenFacts,
-  'deployment' | 'branch' | 'look' | 'revisions' | 'missing' | 'trouble'
->;
-
 /** Decides by the last look at the branch that a deployment follows. Between looks the status says the same. */
 export function followBranch({
   deployment,
@@ -32,7 +27,7 @@ export function followBranch({
   revisions,
   missing,
   trouble,
-}: Following): Followed {
+}: WrittenFacts): Followed {
   // Something else may come first.
   const mayMake = trouble === undefined && missing === undefined;
   if (branch === undefined) return {};
@@ -44,7 +39,7 @@ export function followBranch({
 
 type Seen = {
   branch: string;
-  look: NonNullable<Following['look']>;
+  look: NonNullable<WrittenFacts['look']>;
   revisions: RevisionResource[];
   mayMake: boolean;
 };

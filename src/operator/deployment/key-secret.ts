@@ -67,7 +67,7 @@ export function decideKeyData(
 function pickCurrentKeyData(
   { data = {}, metadata: { annotations = {} } }: Live,
   current: string,
-  { now }: Pick<Made, 'now'>,
+  { now }: Made,
 ): Kept {
   const { [ROTATE_KEY]: fulfilled, [PREVIOUS_UNTIL]: until } = annotations;
   const previous = data[PREVIOUS_KEY];

@@ -38,7 +38,7 @@ export function resolveBranchSource(
 
 /** Keeps the deployments whose branches are looked at, calls back at each push event, and returns a list of them. */
 export function trackFollowers(
-  { deployments }: Pick<OperatorDeps['caches'], 'deployments'>,
+  { deployments }: OperatorDeps['caches'],
   pushed: () => void,
 ): () => Follower[] {
   const known = new Map<string, Follower>();

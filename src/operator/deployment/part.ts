@@ -10,7 +10,8 @@ import type { ReplacePlan } from '../backup/replace-plan.ts';
 import type { RestorePlan } from '../backup/restore-plan.ts';
 import type { BranchLook } from '../branches/branch-look.ts';
 import type { DatabaseView } from '../database/database.ts';
-import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
+import type { DatabaseSecret, PartPrepared, PartReport } from '../reports/part-report.ts';
 import type { StatusInput } from '../reports/status-inputs.ts';
 import type { ReconcileOutcome } from '../kernel/outcome.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
@@ -69,7 +70,7 @@ export type WrittenFacts = Facts & {
   secret: DatabaseSecret | undefined;
 };
 
-type Act<F, R> = (deps: PartDeps, facts: F, signal: AbortSignal) => Promise<R>;
+type Act<F, R> = (deps: OperatorDeps, facts: F, signal: AbortSignal) => Promise<R>;
 
 /** A part of a deployment. The reconcile does the same with each: it prepares, writes objects, steps and reports. */
 export type Part = {

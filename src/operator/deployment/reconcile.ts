@@ -2,10 +2,11 @@ import { Problem } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isOfKind, buildObjectId } from '../../kube/object-key.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../reports/part-report.ts';
+import type { OperatorDeps } from '../view/deps.ts';
+import type { DeploymentStatusFields, PartPrepared } from '../reports/part-report.ts';
 import { pickStatusFields } from '../reports/status-inputs.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import { observeFacts, type FactsDeps } from './facts.ts';
+import { observeFacts } from './facts.ts';
 import { resolveHistory, listOutdatedRevisions } from './history.ts';
 import { findDatabaseAndService } from './observe.ts';
 import type { Facts, Part, WrittenFacts } from './part.ts';
@@ -15,7 +16,7 @@ import { buildDeploymentReport } from './status.ts';
 /** Keeps the newest revision and all parts of a deployment as its spec and its revisions ask. */
 export const reconcileDeployment =
   (
-    deps: PartDeps & FactsDeps,
+    deps: OperatorDeps,
     parts: readonly Part[] = DEPLOYMENT_PARTS,
   ): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal, now }) => {
@@ -42,7 +43,7 @@ export const reconcileDeployment =
     ]);
   };
 
-type Doing = { deps: PartDeps; facts: Facts; signal: AbortSignal };
+type Doing = { deps: OperatorDeps; facts: Facts; signal: AbortSignal };
 
 /** Prepares the parts one after the other. The first trouble holds back all that follow. */
 async function prepare(
@@ -64,11 +65,10 @@ async function prepare(
 
 type Writing = Pick<Doing, 'facts' | 'signal'> & { objects: WrittenFacts['written'] };
 type Changed = Pick<WrittenFacts, 'written' | 'refused' | 'revisions' | 'database' | 'service'>;
-type WriteDeps = Pick<PartDeps, 'writer'> & Pick<FactsDeps, 'table'>;
 
 /** Applies the objects, makes the revision that is asked for, and removes outdated ones. */
 async function write(
-  { writer, table }: WriteDeps,
+  { writer, table }: OperatorDeps,
   { facts, objects, signal }: Writing,
 ): Promise<Changed> {
   const { deployment, missing, children, revisions, active } = facts;
@@ -94,7 +94,7 @@ async function write(
 }
 
 /** Returns whether an object is of a kind without which a deployment serves. */
-const buildDispensableTest = (table: FactsDeps['table']) => {
+const buildDispensableTest = (table: OperatorDeps['table']) => {
   const rows = Object.values(table).filter(({ dispensable }) => dispensable === true);
   return (object: KubeObject): boolean => rows.some(({ kind }) => isOfKind(object, kind));
 };
@@ -103,7 +103,7 @@ type Loose = { objects: KubeObject[]; children: KubeObject[]; signal: AbortSigna
 
 /** Writes objects that a deployment can do without. One that can't be written holds nothing else back. */
 async function writeEach(
-  writer: PartDeps['writer'],
+  writer: OperatorDeps['writer'],
   { objects, children, signal }: Loose,
 ): Promise<Pick<Changed, 'written' | 'refused'>> {
   const [written, refused]: [KubeObject[], Changed['refused']] = [[], []];

@@ -124,10 +124,8 @@ function listJustAborted(
 const isPinning = (revision: RevisionResource | undefined): boolean =>
   revision?.status?.pin !== undefined && revision.metadata.deletionTimestamp === undefined;
 
-const findWork = (
-  { summary }: Pick<RolloutFacts, 'summary'>,
-  name: string,
-): PinnedWork | undefined => summary?.pinned?.find(({ revision }) => revision === name);
+const findWork = ({ summary }: RolloutFacts, name: string): PinnedWork | undefined =>
+  summary?.pinned?.find(({ revision }) => revision === name);
 
 function applyWorkCounts(draining: DrainingRevision, facts: RolloutFacts): DrainingRevision {
   const work = findWork(facts, draining.revision);

@@ -12,12 +12,12 @@ import {
   type RolloutStep,
   buildGateId,
 } from '../../schema/platform/rollout-spec.ts';
+import { GATE_SECONDS, parseGateInput } from '../../schema/platform/rollout-trial.ts';
 import type { GateReport } from '../../schema/wire/work-report.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
-import { isEnded, findRevisionByName } from '../rollout/revisions.ts';
+import { findRevisionByName, isEnded } from '../rollout/revisions.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
 import type { VerdictOnShare } from '../scale/verdict.ts';
-import { GATE_SECONDS, parseGateInput } from '../../schema/platform/rollout-trial.ts';
 
 /** Which revision is tried out, and which one was given up. */
 export type ShareDecision = {
@@ -45,158 +45,38 @@ export type ShareFacts = {
  */
 export function decideShare(deployment: DeploymentResource, facts: ShareFacts): ShareDecision {
   const { revisions, active, complete, now } = facts;
-  const { candidate: before, aborted: former } = deployment.status?.rollout ?? {};
-  const kept = former !== undefined && isRemembered(former, revisions) ? { aborted: former } : {};
-  if (active === undefined || before?.revision === active) return kept;
-  if (before !== undefined) return decideTrialStep(before, { deployment, facts, kept });
-  const next = findRevisionByName(revisions, complete);
-  if (next === undefined || !mayBeTried(next, { deployment, facts })) return kept;
-  return decideTrialStep(startTrial(deployment, { next, now }), { deployment, facts, kept });
-}
+  const time = now.toISOString();
+  const { candidate: former, aborted } = deployment.status?.rollout ?? {};
+  const kept = aborted !== undefined && isRemembered(aborted, revisions) ? { aborted } : {};
+  if (active === undefined || former?.revision === active) return kept;
 
-/** One that was given up is not tried again, though it may be under way by its own status still. */
-const mayBeTried = (
-  next: RevisionResource,
-  { deployment, facts: { revisions } }: Stepping,
-): boolean =>
-  deployment.status?.rollout?.aborted?.revision !== next.metadata.name &&
-  isTriedOut(next, deployment, revisions);
+  const begun = former ?? startTrial(deployment, facts);
+  if (begun === undefined) return kept;
 
-type Stepping = { deployment: DeploymentResource; facts: ShareFacts };
+  const abort = findAbort(begun, deployment, facts);
+  if (abort !== undefined) return { aborted: { revision: begun.revision, since: time, ...abort } };
 
-function decideTrialStep(
-  before: CandidateRevision,
-  { kept, ...stepping }: Stepping & { kept: ShareDecision },
-): ShareDecision {
-  const { revisions, now } = stepping.facts;
-  const end =
-    findAbortCause(before, revisions) ??
-    buildAbort(
-      'Gate',
-      explainFailedGate(before, { ...stepping.facts, deployment: stepping.deployment }),
-    ) ??
-    buildAbort('Check', explainFailedCheck(before, stepping));
-  if (end !== undefined)
-    return { aborted: { revision: before.revision, since: now.toISOString(), ...end } };
-  return { ...kept, ...advanceTrial(before, stepping) };
-}
+  const { isFine, ...verdict } = summarizeChecks(begun, deployment, facts);
+  const { unreadySince = time, verdict: _former, ...rest } = begun;
+  const trial = { ...rest, by: getShareUnit(deployment), ...verdict };
 
-/** One that was given up is remembered until it has ended, and as long as nothing newer was asked for. */
-function isRemembered({ revision: name }: AbortedRevision, revisions: RevisionResource[]): boolean {
-  const revision = findRevisionByName(revisions, name);
-  return revision !== undefined && (!isEnded(revision) || sortRevisions(revisions)[0] === revision);
-}
-
-const getSteps = ({ spec }: DeploymentResource): RolloutStep[] => spec.rollout?.steps ?? [];
-const getShareUnit = ({ spec }: DeploymentResource): CandidateRevision['by'] =>
-  spec.rollout?.by ?? 'thread';
-
-function startTrial(
-  deployment: DeploymentResource,
-  { next, now }: { next: RevisionResource; now: Date },
-): CandidateRevision {
-  const since = now.toISOString();
-  const known = { revision: next.metadata.name, by: getShareUnit(deployment), since };
-  if (deployment.spec.rollout?.gate !== undefined)
-    return { ...known, step: 0, share: 0, gate: { since } };
-  return { ...known, step: 1, share: getSteps(deployment)[0]?.share ?? 0 };
-}
-
-/** Returns which check has failed, with both counts. Who promotes it by hand has decided otherwise. */
-const explainFailedCheck = (
-  { revision, promoted }: CandidateRevision,
-  { facts: { verdict } }: Stepping,
-): string | undefined =>
-  verdict?.state === 'failed' && verdict.candidate === revision && promoted !== true
-    ? `A check failed: ${verdict.message}.`.slice(0, 1024)
-    : undefined;
-
-type Abort = { cause: AbortCause; message: string };
-const buildAbort = (cause: AbortCause, message: string | undefined): Abort | undefined =>
-  message === undefined ? undefined : { cause, message };
-
-/** Returns why a revision is tried out no longer; undefined while it is. */
-function findAbortCause(
-  { revision: name }: CandidateRevision,
-  revisions: RevisionResource[],
-): Abort | undefined {
-  const revision = findRevisionByName(revisions, name);
-  const newest = sortRevisions(revisions)[0]?.metadata.name;
-  if (revision === undefined || revision.metadata.deletionTimestamp !== undefined)
-    return buildAbort('Person', 'Somebody deleted it.');
-  if (parseRolloutMove(revision.metadata.annotations?.[ROLLOUT]) === 'abort')
-    return buildAbort('Person', 'Somebody gave it up.');
-  if (newest !== name) return buildAbort('Person', `Revision ${newest} takes its place.`);
-  const { phase, message = 'It failed.' } = revision.status ?? {};
-  if (!isEnded(revision) || phase === 'DEPLOYED') return undefined;
-  return buildAbort(phase === 'INTERRUPTED' ? 'Person' : 'Failure', message.slice(0, 1024));
-}
-
-function advanceTrial(before: CandidateRevision, stepping: Stepping): ShareDecision {
-  const { deployment, facts } = stepping;
-  const { unreadySince, verdict: _former, ...rest } = before;
-  const time = facts.now.toISOString();
-  const { message: verdict, isFine } = summarizeChecks(deployment, { facts, before });
-  const known = {
-    ...rest,
-    by: getShareUnit(deployment),
-    ...(verdict !== undefined && { verdict }),
-  };
   // Its pods stop with the deployment, and its time with them.
-  if (deployment.spec.hibernate === true)
-    return {
-      candidate: {
-        ...known,
-        since: time,
-        ...(isAtGate(before, deployment) && { gate: { since: time } }),
-      },
-    };
+  if (deployment.spec.hibernate === true) {
+    const gate = isAtGate(trial, deployment) && { gate: { since: time } };
+    return { ...kept, candidate: { ...trial, since: time, ...gate } };
+  }
   // It sleeps where no time counts. A person may still move it, which wakes the deployment.
-  if (isAsleep(deployment)) return applyManualMove(known, stepping) ?? { candidate: known };
-  const isReady = facts.complete === before.revision;
-  const candidate = isReady ? known : { ...known, unreadySince: unreadySince ?? time };
-  return applyManualMove(candidate, stepping) ?? advanceByClock(candidate, { ...stepping, isFine });
-}
+  if (isAsleep(deployment))
+    return { ...kept, candidate: applyManualMove(trial, deployment, facts) ?? trial };
 
-/** Decides by the request of a person. Undefined: there is none that changes anything. */
-function applyManualMove(
-  candidate: CandidateRevision,
-  { deployment, facts: { revisions, now } }: Stepping,
-): ShareDecision | undefined {
-  const move = parseRolloutMove(
-    findRevisionByName(revisions, candidate.revision)?.metadata.annotations?.[ROLLOUT],
-  );
-  const steps = getSteps(deployment);
-  if (candidate.promoted === true || move === 'promote' || steps.length === 0)
-    return { candidate: { ...candidate, promoted: true } };
-  if (typeof move !== 'number' || move <= candidate.share) return undefined;
-  const at = { share: move, step: countReachedSteps(steps, move), since: now.toISOString() };
-  return { candidate: { ...candidate, ...at, ...markGatePassed(candidate) } };
-}
-
-/** Decides by the clock. It goes no further while some pods are not ready, or a check is not fine. */
-function advanceByClock(
-  candidate: CandidateRevision,
-  { deployment, facts, isFine }: Stepping & { isFine: boolean },
-): ShareDecision {
-  const { complete, now } = facts;
-  const steps = getSteps(deployment);
-  if (isAtGate(candidate, deployment)) return advanceThroughGate(candidate, { deployment, facts });
-  const at = countReachedSteps(steps, candidate.share);
-  const left = countStepSecondsLeft(steps[at - 1], candidate, now);
-  if (left > 0 || complete !== candidate.revision || !isFine)
-    return {
-      candidate: { ...candidate, step: at },
-      ...(left > 0 && left < Infinity && { again: left }),
-    };
-  const next = steps[at];
-  if (next === undefined) return { candidate: { ...candidate, promoted: true } };
-  const since = now.toISOString();
-  const again = countStepSecondsLeft(next, { since }, now);
-  return {
-    candidate: { ...candidate, share: next.share, step: at + 1, since },
-    ...(again < Infinity && { again }),
-  };
+  const candidate = complete === trial.revision ? trial : { ...trial, unreadySince };
+  const moved = applyManualMove(candidate, deployment, facts);
+  if (moved !== undefined) return { ...kept, candidate: moved };
+  if (isAtGate(candidate, deployment))
+    return { ...kept, ...advanceThroughGate(candidate, deployment, facts) };
+  // It goes no further while some pods are not ready, or a check is not fine.
+  const mayAdvance = complete === candidate.revision && isFine;
+  return { ...kept, ...advanceByClock(candidate, deployment, now, mayAdvance) };
 }
 
 /**
@@ -211,82 +91,202 @@ export function findWaitingRevision(
   if (
     candidate === undefined ||
     candidate.promoted === true ||
-    candidate.unreadySince !== undefined
+    candidate.unreadySince !== undefined ||
+    isAtGate(candidate, deployment)
   )
     return undefined;
-  if (isAtGate(candidate, deployment)) return undefined;
   const steps = getSteps(deployment);
-  const left = countStepSecondsLeft(
-    steps[countReachedSteps(steps, candidate.share) - 1],
-    candidate,
-    facts.now,
-  );
-  if (left === Infinity) return candidate.revision;
-  return left <= 0 && !summarizeChecks(deployment, { facts, before: candidate }).isFine
-    ? candidate.revision
-    : undefined;
+  const step = steps[countReachedSteps(steps, candidate.share) - 1];
+  const left = countStepSecondsLeft(step, candidate.since, facts.now);
+  const isWaiting =
+    left === Infinity || (left <= 0 && !summarizeChecks(candidate, deployment, facts).isFine);
+  return isWaiting ? candidate.revision : undefined;
 }
 
-/** Decides at the gate: the first step begins once its run has succeeded. */
-function advanceThroughGate(
-  candidate: CandidateRevision,
-  { deployment, facts }: Stepping,
-): ShareDecision {
-  const { now, gate } = facts;
-  if (!hasSucceededAtGate(candidate, gate))
-    return { candidate, again: Math.max(1, countGateSecondsLeft(candidate, { deployment, now })) };
+/** One that was given up is remembered until it has ended, and as long as nothing newer was asked for. */
+function isRemembered({ revision: name }: AbortedRevision, revisions: RevisionResource[]): boolean {
+  const revision = findRevisionByName(revisions, name);
+  return revision !== undefined && (!isEnded(revision) || sortRevisions(revisions)[0] === revision);
+}
+
+/** Starts the trial of the revision whose pods are ready. Undefined: there is none that is tried out. */
+function startTrial(
+  deployment: DeploymentResource,
+  { revisions, complete, now }: ShareFacts,
+): CandidateRevision | undefined {
+  const next = findRevisionByName(revisions, complete);
+  // One that was given up is not tried again, though it may be under way by its own status still.
+  if (
+    next === undefined ||
+    deployment.status?.rollout?.aborted?.revision === next.metadata.name ||
+    !isTriedOut(next, deployment, revisions)
+  )
+    return undefined;
   const since = now.toISOString();
-  const [step] = getSteps(deployment);
-  const again = countStepSecondsLeft(step, { since }, now);
-  const next = {
-    ...candidate,
-    ...markGatePassed(candidate),
-    share: step?.share ?? 0,
-    step: 1,
-    since,
-  };
-  return { candidate: next, ...(again < Infinity && { again }) };
+  const trial = { revision: next.metadata.name, by: getShareUnit(deployment), since };
+  return deployment.spec.rollout?.gate === undefined
+    ? { ...trial, step: 1, share: getSteps(deployment)[0]?.share ?? 0 }
+    : { ...trial, step: 0, share: 0, gate: { since } };
 }
 
-/** Returns the result of the checks in words, and whether the step may end for their part. */
+/** Why a revision is tried out no longer. */
+type Abort = { cause: AbortCause; message: string };
+
+/** Finds why a revision is tried out no longer: for a reason of its own, at its gate, or by its checks. */
+const findAbort = (
+  candidate: CandidateRevision,
+  deployment: DeploymentResource,
+  facts: ShareFacts,
+): Abort | undefined =>
+  findEndOfRevision(candidate, facts.revisions) ??
+  findGateFailure(candidate, deployment, facts) ??
+  findCheckFailure(candidate, facts);
+
+function findEndOfRevision(
+  { revision: name }: CandidateRevision,
+  revisions: RevisionResource[],
+): Abort | undefined {
+  const revision = findRevisionByName(revisions, name);
+  const newest = sortRevisions(revisions)[0]?.metadata.name;
+  if (revision === undefined || revision.metadata.deletionTimestamp !== undefined)
+    return { cause: 'Person', message: 'Somebody deleted it.' };
+  if (parseRolloutMove(revision.metadata.annotations?.[ROLLOUT]) === 'abort')
+    return { cause: 'Person', message: 'Somebody gave it up.' };
+  if (newest !== name) return { cause: 'Person', message: `Revision ${newest} takes its place.` };
+  const { phase, message = 'It failed.' } = revision.status ?? {};
+  if (!isEnded(revision) || phase === 'DEPLOYED') return undefined;
+  const cause = phase === 'INTERRUPTED' ? 'Person' : 'Failure';
+  return { cause, message: message.slice(0, 1024) };
+}
+
+/** Finds why a revision does not come through its gate. Undefined: it is not at one, or still may. */
+function findGateFailure(
+  candidate: CandidateRevision,
+  deployment: DeploymentResource,
+  { gate, now }: ShareFacts,
+): Abort | undefined {
+  if (!isAtGate(candidate, deployment) || candidate.promoted === true) return undefined;
+  if (parseGateInput(deployment.spec.rollout!.gate!) === undefined)
+    return {
+      cause: 'Gate',
+      message: 'The gate failed: spec.rollout.gate.input is no JSON object.',
+    };
+  const { status, message = 'its run' } = findGateReport(candidate, gate) ?? {};
+  if (status === 'error' || status === 'interrupted')
+    return { cause: 'Gate', message: `The gate failed: ${status}, ${message}.`.slice(0, 1024) };
+  if (status === 'success' || countGateSecondsLeft(candidate, deployment, now) > 0)
+    return undefined;
+  const seconds = getGateSeconds(deployment);
+  return {
+    cause: 'Gate',
+    message: `The gate failed: its run did not succeed within ${seconds} s.`,
+  };
+}
+
+/** Finds which check has failed, with both counts. Who promotes it by hand has decided otherwise. */
+const findCheckFailure = (
+  { revision, promoted }: CandidateRevision,
+  { verdict }: ShareFacts,
+): Abort | undefined =>
+  verdict?.state === 'failed' && verdict.candidate === revision && promoted !== true
+    ? { cause: 'Check', message: `A check failed: ${verdict.message}.`.slice(0, 1024) }
+    : undefined;
+
+/** Returns the result of the checks in words, if there are some, and whether the step may end for their part. */
 function summarizeChecks(
+  candidate: CandidateRevision,
   { spec }: DeploymentResource,
-  { facts, before }: { facts: ShareFacts; before: CandidateRevision },
-) {
-  if ((spec.rollout?.checks ?? []).length === 0) return { message: undefined, isFine: true };
+  facts: ShareFacts,
+): { verdict?: string; isFine: boolean } {
+  if ((spec.rollout?.checks ?? []).length === 0) return { isFine: true };
   const isAbout =
-    facts.verdict?.candidate === before.revision && facts.verdict.share === before.share;
+    facts.verdict?.candidate === candidate.revision && facts.verdict.share === candidate.share;
   const verdict = isAbout ? facts.verdict : undefined;
   return {
-    message: (verdict?.message ?? 'Its runs are not counted yet.').slice(0, 1024),
+    verdict: (verdict?.message ?? 'Its runs are not counted yet.').slice(0, 1024),
     isFine: verdict?.state === 'fine',
   };
 }
+
+/** Decides by the request of a person. Undefined: there is none that changes anything. */
+function applyManualMove(
+  candidate: CandidateRevision,
+  deployment: DeploymentResource,
+  { revisions, now }: ShareFacts,
+): CandidateRevision | undefined {
+  const revision = findRevisionByName(revisions, candidate.revision);
+  const move = parseRolloutMove(revision?.metadata.annotations?.[ROLLOUT]);
+  const steps = getSteps(deployment);
+  if (candidate.promoted === true || move === 'promote' || steps.length === 0)
+    return { ...candidate, promoted: true };
+  if (typeof move !== 'number' || move <= candidate.share) return undefined;
+  const step = countReachedSteps(steps, move);
+  return passGate({ ...candidate, share: move, step, since: now.toISOString() });
+}
+
+/** The first step begins once the run of the gate has succeeded, by the last word of the agents. */
+function advanceThroughGate(
+  candidate: CandidateRevision,
+  deployment: DeploymentResource,
+  { gate, now }: ShareFacts,
+): ShareDecision {
+  if (findGateReport(candidate, gate)?.status !== 'success')
+    return { candidate, again: Math.max(1, countGateSecondsLeft(candidate, deployment, now)) };
+  return startStep(passGate(candidate), getSteps(deployment), 0, now);
+}
+
+function advanceByClock(
+  candidate: CandidateRevision,
+  deployment: DeploymentResource,
+  now: Date,
+  mayAdvance: boolean,
+): ShareDecision {
+  const steps = getSteps(deployment);
+  const step = countReachedSteps(steps, candidate.share);
+  const left = countStepSecondsLeft(steps[step - 1], candidate.since, now);
+  if (left > 0 || !mayAdvance)
+    return {
+      candidate: { ...candidate, step },
+      ...(left > 0 && left < Infinity && { again: left }),
+    };
+  if (steps[step] === undefined) return { candidate: { ...candidate, promoted: true } };
+  return startStep(candidate, steps, step, now);
+}
+
+function startStep(
+  candidate: CandidateRevision,
+  steps: RolloutStep[],
+  at: number,
+  now: Date,
+): ShareDecision {
+  const since = now.toISOString();
+  const again = countStepSecondsLeft(steps[at], since, now);
+  return {
+    candidate: { ...candidate, share: steps[at]?.share ?? 0, step: at + 1, since },
+    ...(again < Infinity && { again }),
+  };
+}
+
+const getSteps = ({ spec }: DeploymentResource): RolloutStep[] => spec.rollout?.steps ?? [];
+const getShareUnit = ({ spec }: DeploymentResource): CandidateRevision['by'] =>
+  spec.rollout?.by ?? 'thread';
 
 /** Returns the number of the step whose share is reached. A share below the first one is before it. */
 const countReachedSteps = (steps: RolloutStep[], share: number): number =>
   steps.filter((step) => step.share <= share).length;
 
 /** Returns the seconds until a step is over: of one that waits for somebody, all of time. */
-function countStepSecondsLeft(
-  step: RolloutStep | undefined,
-  { since }: Pick<CandidateRevision, 'since'>,
-  now: Date,
-): number {
-  if (step?.pause === true) return Infinity;
-  return Math.ceil((step?.seconds ?? 0) - (now.getTime() - Date.parse(since)) / 1000);
-}
-
-/* The run that a revision must end with success before it gets a share. */
-
-type GateFacts = { deployment: DeploymentResource; now: Date };
+const countStepSecondsLeft = (step: RolloutStep | undefined, since: string, now: Date): number =>
+  step?.pause === true
+    ? Infinity
+    : Math.ceil((step?.seconds ?? 0) - (now.getTime() - Date.parse(since)) / 1000);
 
 /** Returns true while the run of its gate has not succeeded. */
 const isAtGate = ({ gate }: CandidateRevision, { spec }: DeploymentResource): boolean =>
   gate !== undefined && gate.passed !== true && spec.rollout?.gate !== undefined;
 
-const markGatePassed = ({ gate }: CandidateRevision): Pick<CandidateRevision, 'gate'> =>
-  gate ? { gate: { ...gate, passed: true } } : {};
+const passGate = (candidate: CandidateRevision): CandidateRevision =>
+  candidate.gate ? { ...candidate, gate: { ...candidate.gate, passed: true } } : candidate;
 
 /** Returns the last word of the agents, if it is about the gate that a revision is at. */
 const findGateReport = (
@@ -297,33 +297,15 @@ const findGateReport = (
     ? last
     : undefined;
 
-const hasSucceededAtGate = (candidate: CandidateRevision, last: GateReport | undefined): boolean =>
-  findGateReport(candidate, last)?.status === 'success';
-
 const getGateSeconds = ({ spec }: DeploymentResource): number =>
   spec.rollout?.gate?.seconds ?? GATE_SECONDS;
 
 const countGateSecondsLeft = (
   { gate }: CandidateRevision,
-  { deployment, now }: GateFacts,
+  deployment: DeploymentResource,
+  now: Date,
 ): number =>
   Math.ceil(
     getGateSeconds(deployment) -
       (now.getTime() - Date.parse(gate?.since ?? now.toISOString())) / 1000,
   );
-
-/** Returns why a revision does not come through its gate. Undefined: it is not at one, or still may. */
-function explainFailedGate(
-  candidate: CandidateRevision,
-  facts: GateFacts & { gate: GateReport | undefined },
-): string | undefined {
-  const { deployment, gate } = facts;
-  if (!isAtGate(candidate, deployment) || candidate.promoted === true) return undefined;
-  if (parseGateInput(deployment.spec.rollout!.gate!) === undefined)
-    return 'The gate failed: spec.rollout.gate.input is no JSON object.';
-  const { status, message = 'its run' } = findGateReport(candidate, gate) ?? {};
-  if (status === 'error' || status === 'interrupted')
-    return `The gate failed: ${status}, ${message}.`.slice(0, 1024);
-  if (status === 'success' || countGateSecondsLeft(candidate, facts) > 0) return undefined;
-  return `The gate failed: its run did not succeed within ${getGateSeconds(deployment)} s.`;
-}

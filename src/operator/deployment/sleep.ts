@@ -105,7 +105,7 @@ const buildAsleepCondition = (nextDue: string | undefined): StatedCondition => (
 });
 
 /** Returns true if the queue was looked at after the deployment fell asleep. */
-const isNewer = ({ summary, now }: Pick<SleepFacts, 'summary' | 'now'>, since: string): boolean =>
+const isNewer = ({ summary, now }: SleepFacts, since: string): boolean =>
   summary !== undefined && now.getTime() - summary.age * 1000 > Date.parse(since);
 
 /** Returns the last moment that a condition's time, which has whole seconds, may mean. */

@@ -236,7 +236,7 @@ function buildFailedOutcome({ metadata, status }: RevisionResource): ReconcileOu
 
 function buildServingCondition(
   { workloads, revisions, active, settings }: WrittenFacts,
-  { hibernates, isResting }: Pick<Resting, 'hibernates' | 'isResting'>,
+  { hibernates, isResting }: Resting,
 ): StatedCondition {
   if (active === undefined)
     return {

@@ -4,7 +4,8 @@ import type { ConnectedKube } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { KINDS } from '../../schema/platform/custom-kinds.ts';
-import type { KindRow, WatchConfig } from '../kinds/row.ts';
+import type { OperatorConfig } from '../../config/operator.ts';
+import type { KindRow } from '../kinds/row.ts';
 import { OPERATOR_KINDS } from '../kinds/table.ts';
 import { listDefinitions, listDroppedFields, type OtherDefinition } from './dropped-fields.ts';
 
@@ -13,7 +14,7 @@ type Asked = {
   /** The other version's definitions, as YAML. */
   definitions: string;
   /** The operator's configuration, which says where objects of each kind are. */
-  config: WatchConfig;
+  config: OperatorConfig;
   out: (line: string) => void;
   signal: AbortSignal;
 };

@@ -12,7 +12,7 @@ export type HealthOptions = {
   host: string;
   port: number;
   log: Log;
-  metrics: Pick<OperatorMetrics, 'print'>;
+  metrics: OperatorMetrics;
   /** Says what is missing, or returns undefined for a process that is ready. A standby is ready too. */
   missing: () => string | undefined;
   /** Returns true when this process leads and has not renewed its Lease in time. */

@@ -7,7 +7,7 @@ import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
 import { APPLIED, diffObjects, hashIntent, addIntentHash } from './owned.ts';
 
 /** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */
-export type Watched = { kind: Kind; cache?: Pick<Cache, 'write'> };
+export type Watched = { kind: Kind; cache?: Cache };
 
 /**
  * Makes all writes of reconciles. It puts each answer into the caches at once, so that the next reconcile reads the

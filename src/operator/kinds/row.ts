@@ -3,9 +3,6 @@ import type { Kind, KubeObject } from '../../kube/kube.ts';
 import type { RouteKind } from '../../schema/platform/route-place.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
 
-/** Settings that decide which objects are watched. */
-export type WatchConfig = Pick<OperatorConfig, 'namespace' | 'namespaces' | 'settings'>;
-
 /** The objects of one watch: of a namespace or of all of them, with a label, or only the one of that name. */
 export type WatchScope = { namespace: string | undefined; labelSelector?: string; only?: string };
 
@@ -48,7 +45,7 @@ export type KindRow = {
   /** Returns the part of an object that is cached. */
   projection?: (object: KubeObject) => KubeObject;
   /** Returns which objects are watched. Cached kinds without it have a reader of their own. */
-  scope?: (config: WatchConfig) => WatchScope[];
+  scope?: (config: OperatorConfig) => WatchScope[];
   /** True if its CRD may be missing. The operator then works without it, and finds it once it is installed. */
   optional?: boolean;
   /** True if a deployment serves without its objects. One that can't be written then holds nothing else back. */
@@ -78,13 +75,13 @@ export type KindRow = {
 export type KindTable = Readonly<Record<string, KindRow>>;
 
 /** Returns all objects where the operator works: in some namespaces or, if none is named, in the whole cluster. */
-export const buildWatchScopes = ({ namespaces }: WatchConfig): WatchScope[] =>
+export const buildWatchScopes = ({ namespaces }: OperatorConfig): WatchScope[] =>
   (namespaces.length === 0 ? [undefined] : namespaces).map((namespace) => ({ namespace }));
 
 /** Returns the objects there that have this label. */
 export const buildLabelScopes =
   (labelSelector: string) =>
-  (config: WatchConfig): WatchScope[] =>
+  (config: OperatorConfig): WatchScope[] =>
     buildWatchScopes(config).map((scope) => ({ ...scope, labelSelector }));
 
 /** Selects the objects that the operator made. */
@@ -93,4 +90,6 @@ export const MADE_HERE = `${MANAGED_BY}=${OPERATOR}`;
 export const madeObjects = buildLabelScopes(MADE_HERE);
 
 /** Returns all objects of the operator's own namespace. */
-export const buildOwnNamespaceScope = ({ namespace }: WatchConfig): WatchScope[] => [{ namespace }];
+export const buildOwnNamespaceScope = ({ namespace }: OperatorConfig): WatchScope[] => [
+  { namespace },
+];

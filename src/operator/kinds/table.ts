@@ -6,6 +6,7 @@ import type { RouteKind } from '../../schema/platform/route-place.ts';
 import { pickRouteStatus } from '../routes/stored.ts';
 import { isUnreported, trimPod, pickPodStatus } from '../pods/lean-pod.ts';
 import { pickWorkloadFacts, findScalingCondition } from '../pods/workload-state.ts';
+import type { OperatorConfig } from '../../config/operator.ts';
 import {
   buildWatchScopes,
   buildOwnNamespaceScope,
@@ -14,7 +15,6 @@ import {
   madeObjects,
   type KindRight,
   type KindTable,
-  type WatchConfig,
 } from './row.ts';
 
 /** The rights on a kind whose objects the operator makes. */
@@ -34,7 +34,7 @@ const DESIRED = {
 
 const buildRouteUseTest =
   (kind: RouteKind) =>
-  ({ route, formerRoutes }: WatchConfig['settings']): boolean =>
+  ({ route, formerRoutes }: OperatorConfig['settings']): boolean =>
     route?.kind === kind || formerRoutes.includes(kind);
 
 /** Returns the row of a kind of routes. An installation without routes has no right to it, and does not watch it. */
@@ -42,7 +42,7 @@ const buildRouteRow = (kind: RouteKind) => ({
   ...DESIRED,
   dispensable: true,
   isUsed: buildRouteUseTest(kind),
-  scope: (config: WatchConfig) =>
+  scope: (config: OperatorConfig) =>
     buildRouteUseTest(kind)(config.settings) ? madeObjects(config) : [],
   statusRead: pickRouteStatus,
   rights: [
@@ -56,7 +56,7 @@ const buildBuildRights = (right: Omit<KindRight, 'at'>): KindRight[] =>
   BUILDS.map((at) => ({ at, ...right }));
 
 /** Returns the namespaces of builds that the operator does not work on otherwise. */
-const listSeparateBuilds = ({ namespaces, settings }: WatchConfig): string[] =>
+const listSeparateBuilds = ({ namespaces, settings }: OperatorConfig): string[] =>
   buildNamespaces(settings.builder).filter(
     (name) => namespaces.length > 0 && !namespaces.includes(name),
   );

@@ -6,15 +6,13 @@ import type {
 } from '../../schema/platform/custom-resources.ts';
 import { isComposite } from '../../schema/json.ts';
 
-type Settings = Pick<OperatorSettings, 'placement'>;
-
 /** Kubernetes' label on nodes: the kind of their processors. */
 const ARCHITECTURE = 'kubernetes.io/arch';
 
 /** Returns where the pods of a revision stand. An image that was built for one kind of processors runs on no other. */
 export function resolveAgentPlace(
-  { spec, status }: Pick<RevisionResource, 'spec' | 'status'>,
-  { placement }: Settings,
+  { spec, status }: RevisionResource,
+  { placement }: OperatorSettings,
 ): PodPlace {
   const place = mergePlace(placement.agents, spec.template.sourceRevisionConfig?.placement);
   const { imageArchitecture } = status ?? {};
@@ -25,8 +23,8 @@ export function resolveAgentPlace(
 
 /** Returns where the pods of a deployment's managed database stand. */
 export const resolveDatabasePlace = (
-  { spec }: Pick<DeploymentResource, 'spec'>,
-  { placement }: Settings,
+  { spec }: DeploymentResource,
+  { placement }: OperatorSettings,
 ): PodPlace => mergePlace(placement.databases, spec.database?.placement);
 
 /** Returns the installation's place with the fields that a deployment sets instead, without those that say nothing. */

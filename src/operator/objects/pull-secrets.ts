@@ -5,7 +5,7 @@ type Named = { name: string };
 /** Returns the Secrets with which a pod pulls its images: its own, and then those of the installation. */
 export function pullSecrets(
   own: readonly Named[] | undefined,
-  { imagePullSecrets: everywhere }: Pick<OperatorSettings, 'imagePullSecrets'>,
+  { imagePullSecrets: everywhere }: OperatorSettings,
 ): { imagePullSecrets?: Named[] } {
   const others = everywhere
     .filter((name) => own?.some((each) => each.name === name) !== true)

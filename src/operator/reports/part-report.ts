@@ -1,15 +1,8 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { OperatorDeps } from '../view/deps.ts';
 import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
-
-/** The dependencies of a part: the caches, the settings, and the doors to the API server. */
-export type PartDeps = Pick<
-  OperatorDeps,
-  'kube' | 'writer' | 'caches' | 'settings' | 'backupTurns'
->;
 
 /** The Secret that names the database: its name and version, or a sentence on its problem. */
 export type DatabaseSecret = { secret: string; version?: string } | { problem: string };

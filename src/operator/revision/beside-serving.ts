@@ -127,11 +127,7 @@ const decideAsleep = ({ revision, world }: Situation): Decision | undefined => {
 };
 
 /** Returns how many queue pods a rollout has. Those of one that is tried out follow its work. */
-export function countRolloutQueuePods({
-  revision,
-  world,
-  settings,
-}: Pick<Situation, 'revision' | 'world' | 'settings'>): number {
+export function countRolloutQueuePods({ revision, world, settings }: Situation): number {
   const { deployment, candidate, queue, drainPods } = world;
   const least = countFirstQueuePods(revision, deployment, settings);
   if (candidate === undefined) return least;

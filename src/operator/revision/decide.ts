@@ -217,7 +217,7 @@ const decideQueued: Question = ({ world }) =>
 const decideRestoring: Question = ({ world }) => decideWhileRestoring(world.deployment);
 
 /** Returns why it can't be rolled out as it is. */
-const explainProblem = ({ revision, world, settings }: View): string | undefined =>
+const explainProblem = ({ revision, world, settings }: Situation): string | undefined =>
   resolveConnections(revision, settings).problem ?? world.shareProblem;
 
 function decideProgress({ revision, world, settings }: Situation): Decision {
@@ -292,7 +292,7 @@ function countFirstApiPods(
  * Decides while the database starts. Pods that run can only wait for it. A fault that keeps pods from running is
  * reported at once.
  */
-function decideWithoutDatabase(wish: Wish, view: View): Decision {
+function decideWithoutDatabase(wish: Wish, view: Situation): Decision {
   const beside = decideDeploying({ wish, of: ['api', 'queue'] }, view);
   if (beside.reason !== undefined) return beside;
   return buildIdleDecision('AWAITING_DEPLOY', NO_DATABASE, {
@@ -302,11 +302,9 @@ function decideWithoutDatabase(wish: Wish, view: View): Decision {
   });
 }
 
-type View = Pick<Situation, 'revision' | 'world' | 'settings'>;
-
 function decideDeploying(
   { wish, of }: { wish: Wish; of: WorkloadComponent[] },
-  view: View,
+  view: Situation,
 ): Decision {
   const diagnosis = findMissingVolume(view) ?? findTrouble(view, of, getDatabaseSince(view));
   const trouble = diagnosis?.early === undefined ? diagnosis : undefined;
@@ -319,11 +317,11 @@ function decideDeploying(
 }
 
 /** Returns when failures of pods stop being excused for want of a database. */
-const getDatabaseSince = ({ world }: View): number | undefined =>
+const getDatabaseSince = ({ world }: Situation): number | undefined =>
   world.databaseReady ? world.databaseSince : Infinity;
 
 /** Reports the one reason for a missing volume that the operator can see. */
-const findMissingVolume = ({ world }: View): Diagnosis | undefined =>
+const findMissingVolume = ({ world }: Situation): Diagnosis | undefined =>
   world.missing.length === 0
     ? undefined
     : {
@@ -333,7 +331,7 @@ const findMissingVolume = ({ world }: View): Diagnosis | undefined =>
       };
 
 function findTrouble(
-  { revision, world, settings }: View,
+  { revision, world, settings }: Situation,
   components: WorkloadComponent[],
   excusedUntil?: number,
 ): Diagnosis | undefined {

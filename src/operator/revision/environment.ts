@@ -17,7 +17,7 @@ export type Environment =
  * names it.
  */
 export async function resolveEnvironment(
-  { kube }: { kube: Pick<Kube, 'find'> },
+  { kube }: { kube: Kube },
   revision: RevisionResource,
   {
     siblings,

@@ -94,7 +94,7 @@ export type Situation = {
 
 /** Finds the deployment of this uid. Another one of its name is a later one. */
 function findDeployment(
-  { caches }: Pick<OperatorDeps, 'caches'>,
+  { caches }: OperatorDeps,
   { metadata, spec }: RevisionResource,
 ): Pick<RevisionWorld, 'deployment' | 'isForeign'> {
   const found = caches.deployments.get(`${metadata.namespace}/${spec.deployment}`);
@@ -104,7 +104,7 @@ function findDeployment(
 
 /** Observes all that exists for a revision, and writes nothing. */
 export async function observeRevision(
-  deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns'>,
+  deps: OperatorDeps,
   revision: RevisionResource,
   { signal, now }: { signal: AbortSignal; now: Date },
 ): Promise<RevisionWorld> {
@@ -168,7 +168,7 @@ export async function observeRevision(
 }
 
 function findServingApi(
-  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+  { caches, settings }: OperatorDeps,
   { metadata }: RevisionResource,
   deployment: DeploymentResource | undefined,
 ): KubeObject | undefined {
@@ -183,7 +183,7 @@ function findServingApi(
 }
 
 async function listMissingSecrets(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube }: OperatorDeps,
   revision: RevisionResource,
   { pods, signal }: { pods: KubeObject[]; signal: AbortSignal },
 ): Promise<string[]> {
@@ -219,7 +219,7 @@ function listAwaitedSecrets({ spec }: RevisionResource, pods: KubeObject[]): str
 }
 
 function readDatabaseState(
-  deps: Pick<OperatorDeps, 'caches' | 'settings'>,
+  deps: OperatorDeps,
   deployment: DeploymentResource | undefined,
 ): DatabaseAnswer & Pick<RevisionWorld, 'address'> {
   const engine = deployment && getDatabaseEngine(deployment.spec);

@@ -29,19 +29,6 @@ import {
 } from '../../schema/platform/labels.ts';
 import type { Environment } from './environment.ts';
 
-type Deps = Pick<
-  OperatorDeps,
-  | 'kube'
-  | 'writer'
-  | 'caches'
-  | 'settings'
-  | 'absences'
-  | 'work'
-  | 'buildTurns'
-  | 'buildLooks'
-  | 'gitPlaces'
->;
-
 /** The observations and the decision of one reconcile of a revision, and the findings of its parts since. */
 type Facts = Situation & {
   decision: Decision;
@@ -54,7 +41,7 @@ type Facts = Situation & {
 
 /** A part of a revision that is no workload. It comes before these, and returns the facts that it changes. */
 type RevisionPart = (
-  deps: Deps,
+  deps: OperatorDeps,
   facts: Facts,
   pass: { signal: AbortSignal; log: Log },
 ) => Promise<Partial<Facts>>;
@@ -89,7 +76,7 @@ const PARTS: readonly RevisionPart[] = [build, keepEnvironment, keepLogs, dropFo
 
 /** Starts a revision beside the serving one, and stops it when it has failed or was replaced. */
 export const reconcileRevision =
-  (deps: Deps): Reconcile<RevisionResource, RevisionStatusFields> =>
+  (deps: OperatorDeps): Reconcile<RevisionResource, RevisionStatusFields> =>
   async (revision, { signal, log, now }) => {
     const { settings, writer } = deps;
     const world = await observeRevision(deps, revision, { signal, now });
@@ -124,7 +111,7 @@ const buildRevisionPlan = ({ world, decision, secretName, pin }: Facts): Revisio
 
 /** Reports what it means for a revision that the API server refused one of its objects. */
 export const buildRefusalReporter =
-  ({ caches, settings, absences }: Pick<OperatorDeps, 'caches' | 'settings' | 'absences'>) =>
+  ({ caches, settings, absences }: OperatorDeps) =>
   (
     revision: RevisionResource,
     refusal: KubeRefused | Denied,
@@ -147,9 +134,7 @@ export const buildRefusalReporter =
 
 /** Removes the build of a deleted revision, which lies in another namespace and so goes with nobody. */
 export const buildRevisionFinalizer =
-  (
-    deps: Pick<OperatorDeps, 'kube' | 'settings'>,
-  ): Reconcile<RevisionResource, RevisionStatusFields> =>
+  (deps: OperatorDeps): Reconcile<RevisionResource, RevisionStatusFields> =>
   async (revision, { signal }) => {
     await dropBuild(deps, revision, signal);
     const {
@@ -201,7 +186,7 @@ export async function logTail(
  * pods get.
  */
 async function adoptSecret(
-  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  { kube, writer }: OperatorDeps,
   revision: RevisionResource,
   { found, signal }: { found: Environment; signal: AbortSignal },
 ): Promise<string | undefined> {

@@ -73,7 +73,7 @@ function isBack(
 type Given = {
   deployment: Deployment;
   siblings: RevisionResource[];
-  settings: Pick<OperatorSettings, 'gateway' | 'pin'>;
+  settings: OperatorSettings;
 };
 
 /** Returns why a revision can't be tried out although the deployment asks for it. */

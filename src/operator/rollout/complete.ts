@@ -21,14 +21,12 @@ export type RevisionPods = {
   apiPods: KubeObject[];
 };
 
-type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
-
 /** Returns true if the workload has a size within its range and all its pods are ready. */
 export function isWorkloadUp(
   revision: RevisionResource,
   component: WorkloadComponent,
   pods: RevisionPods,
-  settings: Sizes,
+  settings: OperatorSettings,
 ): boolean {
   const workload = pods[component];
   const replicas = getReplicas(workload);
@@ -47,8 +45,11 @@ const isSeen = ({ api, apiPods }: RevisionPods): boolean =>
   getReplicas(api) === 0 || apiPods.some(isPodReady);
 
 /** Returns true if the api pods can take requests and were seen. */
-export const isApiUp = (revision: RevisionResource, pods: RevisionPods, settings: Sizes): boolean =>
-  isWorkloadUp(revision, 'api', pods, settings) && isSeen(pods);
+export const isApiUp = (
+  revision: RevisionResource,
+  pods: RevisionPods,
+  settings: OperatorSettings,
+): boolean => isWorkloadUp(revision, 'api', pods, settings) && isSeen(pods);
 
 /**
  * Returns true if the revision has the spec that it was made with. One seen for the first time must match its own hash,
@@ -94,7 +95,7 @@ const mayServe = (deployment: DeploymentResource): boolean =>
 export function isComplete(
   revision: RevisionResource,
   view: RolloutView,
-  settings: Sizes,
+  settings: OperatorSettings,
 ): boolean {
   const { deployment, siblings, pods, isDatabaseReady, isServing } = view;
   return (

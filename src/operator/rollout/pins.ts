@@ -9,7 +9,7 @@ import type { Pin } from '../../schema/platform/pins.ts';
  */
 export function choosePin(
   deployment: DeploymentResource | undefined,
-  { gateway, pin }: Pick<OperatorSettings, 'gateway' | 'pin'>,
+  { gateway, pin }: OperatorSettings,
 ): Pin {
   return gateway === undefined ? 'None' : (deployment?.spec.rollout?.pin ?? pin);
 }

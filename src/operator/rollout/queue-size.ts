@@ -8,9 +8,7 @@ import { getReplicas } from '../pods/workload-state.ts';
 import type { QueueBounds, QueueState } from '../scale/queue-scale.ts';
 import { resolveMaxReplicas, resolveWantedReplicas, type Templated } from './replicas.ts';
 
-type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
-
-export const queueBounds = (of: Templated, settings: Settings): QueueBounds => ({
+export const queueBounds = (of: Templated, settings: OperatorSettings): QueueBounds => ({
   least: resolveWantedReplicas(of, 'queue', settings),
   most: resolveMaxReplicas(of, 'queue', settings),
 });
@@ -19,7 +17,7 @@ export const queueBounds = (of: Templated, settings: Settings): QueueBounds => (
 export function isQueueScaled(
   of: Templated,
   deployment: DeploymentResource | undefined,
-  settings: Settings,
+  settings: OperatorSettings,
 ): boolean {
   const { least, most } = queueBounds(of, settings);
   return (
@@ -28,7 +26,7 @@ export function isQueueScaled(
 }
 
 /** Returns how many queue pods a revision may have beside the one that serves. Without one its work would never end. */
-export const countMaxDrainingPods = (of: Templated, settings: Settings): number =>
+export const countMaxDrainingPods = (of: Templated, settings: OperatorSettings): number =>
   Math.max(1, resolveMaxReplicas(of, 'queue', settings));
 
 type Queue = {
@@ -45,7 +43,7 @@ type Queue = {
 export function queueWanted(
   revision: RevisionResource,
   { deployment, api, queue, state }: Queue,
-  settings: Settings,
+  settings: OperatorSettings,
 ): number {
   const { least, most } = queueBounds(revision, settings);
   if (!isQueueScaled(revision, deployment, settings)) return least;
@@ -64,7 +62,7 @@ export function queueWanted(
 export const countFirstQueuePods = (
   revision: RevisionResource,
   deployment: DeploymentResource | undefined,
-  settings: Settings,
+  settings: OperatorSettings,
 ): number =>
   Math.max(
     resolveWantedReplicas(revision, 'queue', settings),

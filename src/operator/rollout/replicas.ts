@@ -9,10 +9,7 @@ export type Templated = {
     Partial<Pick<RevisionResource['spec'], 'source' | 'sourceConfig'>>;
 };
 
-type Sizes = Pick<
-  NonNullable<RevisionResource['spec']['template']['resourceSpec']>,
-  'minScale' | 'maxScale' | 'queueMinScale' | 'queueMaxScale'
->;
+type Sizes = NonNullable<RevisionResource['spec']['template']['resourceSpec']>;
 
 type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
 

@@ -2,10 +2,7 @@ import type { RevisionResource } from '../../schema/platform/custom-resources.ts
 import { chooseStricterGuard } from '../../schema/platform/guards.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 
-type ServerFields = Pick<
-  NonNullable<RevisionResource['status']>,
-  'serverVersion' | 'mountPrefix' | 'guard'
->;
+type ServerFields = NonNullable<RevisionResource['status']>;
 
 /**
  * Returns the fields of a revision's status about its server once these facts are reported. Version and prefix keep

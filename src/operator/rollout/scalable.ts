@@ -80,7 +80,7 @@ export function buildDrainingLookup(
 /** Returns the revision of a deployment that is tried out, if it has checks and runs, with the one that serves. */
 export function buildTrialLookup({
   deployments,
-}: Pick<Caches, 'deployments'>): (deployment: string) => Trial | undefined {
+}: Caches): (deployment: string) => Trial | undefined {
   return (key) => {
     const deployment = deployments.get(key);
     return deployment && findTrial(deployment);
@@ -102,7 +102,7 @@ function findTrial(deployment: DeploymentResource): Trial | undefined {
 
 /** Returns how many threads wait for people, as the status of a deployment says. Undefined: nobody writes it now. */
 export const buildInterruptedLookup =
-  ({ deployments }: Pick<Caches, 'deployments'>) =>
+  ({ deployments }: Caches) =>
   (key: string): number | undefined => {
     const deployment = deployments.get(key);
     return deployment === undefined || deployment.spec.suspend === true
@@ -112,7 +112,7 @@ export const buildInterruptedLookup =
 
 /** Returns whether the work of a deployment may let it fall asleep, or wake it. */
 export function sleepConcernIn(
-  { deployments }: Pick<Caches, 'deployments'>,
+  { deployments }: Caches,
   settings: OperatorSettings,
   now: () => Date,
 ) {

@@ -15,17 +15,17 @@ export const isSleeper = (
 /** Seconds of rest after which it sleeps. */
 export const getSecondsBeforeSleep = (
   { spec }: DeploymentResource,
-  { sleepAfterSeconds }: Pick<OperatorSettings, 'sleepAfterSeconds'>,
+  { sleepAfterSeconds }: OperatorSettings,
 ): number => spec.sleep?.afterSeconds ?? sleepAfterSeconds;
 
 /** Returns true if its database sleeps with it. */
 export const mayDatabaseSleep = (
   { spec }: DeploymentResource,
-  { sleepDatabases }: Pick<OperatorSettings, 'sleepDatabases'>,
+  { sleepDatabases }: OperatorSettings,
 ): boolean => spec.sleep?.database ?? sleepDatabases;
 
 /** Returns true while it sleeps, as its status says. */
-export const isAsleep = ({ status }: Pick<DeploymentResource, 'status'>): boolean =>
+export const isAsleep = ({ status }: DeploymentResource): boolean =>
   status?.asleepSince !== undefined;
 
 export const hasWork = ({ due, running, webhooks }: WorkSummary): boolean =>

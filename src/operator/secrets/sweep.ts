@@ -7,7 +7,7 @@ import type { OperatorDeps } from '../view/deps.ts';
 import { buildObjectKey } from '../../kube/cache.ts';
 import { BY_SECRET, type Caches } from '../view/caches.ts';
 
-export type SweepOptions = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
+export type SweepOptions = OperatorDeps & {
   log: Log;
   namespaces: string[];
   /** Milliseconds between two sweeps. A Secret that nothing names in both is removed. */
@@ -32,10 +32,7 @@ export async function sweepSecrets(options: SweepOptions, signal: AbortSignal): 
  * Returns the namespaces that can have Secrets of deployments, because no installation may list Secrets of the whole
  * cluster.
  */
-const listNamespaces = ({
-  deployments,
-  listeners,
-}: Pick<OperatorDeps['caches'], 'deployments' | 'listeners'>): string[] => [
+const listNamespaces = ({ deployments, listeners }: OperatorDeps['caches']): string[] => [
   ...new Set([
     ...deployments.list().flatMap(({ metadata }) => metadata.namespace ?? []),
     ...listeners.list().flatMap(({ spec }) => spec.namespaces),
@@ -88,7 +85,7 @@ export async function sweep(
 /** Returns the Secrets made for deployments that no deployment and no revision of their namespace names. */
 export function filterUnreferencedSecrets(
   secrets: KubeObject[],
-  { deployments, revisions }: Pick<Caches, 'deployments' | 'revisions'>,
+  { deployments, revisions }: Caches,
 ): KubeObject[] {
   const isNamed = (key: string): boolean =>
     [deployments, revisions].some((cache) => cache.listKeysByIndex(BY_SECRET, key).length > 0);

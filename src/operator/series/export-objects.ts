@@ -67,13 +67,8 @@ class PhaseCounts {
   }
 }
 
-type Metrics = Pick<OperatorMetrics, 'addObjectSeries'>;
-
 /** Lets metrics follow the objects of these caches, from their next change on. */
-export function exportObjects(
-  metrics: Metrics,
-  caches: Pick<Caches, 'deployments' | 'revisions' | 'backups' | 'pods'>,
-): void {
+export function exportObjects(metrics: OperatorMetrics, caches: Caches): void {
   exportDeployments(metrics, caches.deployments);
   exportRevisions(metrics, caches.revisions);
   exportBackups(metrics, caches.backups);
@@ -85,7 +80,7 @@ const toSamples = (value: number | undefined) =>
 const toEpochSeconds = (moment: string | undefined): number | undefined =>
   moment === undefined ? undefined : Date.parse(moment) / 1000;
 
-function exportDeployments(metrics: Metrics, cache: Cache<DeploymentResource>): void {
+function exportDeployments(metrics: OperatorMetrics, cache: Cache<DeploymentResource>): void {
   const conditions = metrics.addObjectSeries(
     'gx_deployment_condition',
     'Ready, Serving, and conditions in a bad state.',
@@ -120,7 +115,7 @@ function exportDeployments(metrics: Metrics, cache: Cache<DeploymentResource>): 
  * count.
  */
 export function exportArchiveLag(
-  metrics: Metrics,
+  metrics: OperatorMetrics,
   cache: Cache<DeploymentResource>,
 ): (key: string, seconds: number | undefined) => void {
   const lag = metrics.addObjectSeries(
@@ -138,7 +133,7 @@ export function exportArchiveLag(
   };
 }
 
-function exportRevisions(metrics: Metrics, cache: Cache<RevisionResource>): void {
+function exportRevisions(metrics: OperatorMetrics, cache: Cache<RevisionResource>): void {
   const underWay = metrics.addObjectSeries(
     'gx_revision_phase',
     'Revisions that have not ended, by their phase.',
@@ -166,7 +161,7 @@ function exportRevisions(metrics: Metrics, cache: Cache<RevisionResource>): void
 /** `UNKNOWN` is the phase of a revision whose deployment was deleted. */
 const isOver = (phase: RevisionStatus): boolean => phase === 'UNKNOWN' || ENDED.includes(phase);
 
-function exportBackups(metrics: Metrics, cache: Cache<BackupResource>): void {
+function exportBackups(metrics: OperatorMetrics, cache: Cache<BackupResource>): void {
   const series = {
     succeededAt: metrics.addObjectSeries(
       'gx_backup_last_success_timestamp_seconds',
@@ -207,7 +202,7 @@ function exportBackups(metrics: Metrics, cache: Cache<BackupResource>): void {
 /** The components whose pods belong to a deployment that works. Those of Jobs come and go. */
 const LASTING = ['api', 'queue', 'database', 'store'];
 
-function exportPods(metrics: Metrics, cache: Cache): void {
+function exportPods(metrics: OperatorMetrics, cache: Cache): void {
   const used = metrics.addObjectSeries(
     'gx_database_volume_used_bytes',
     'Used part of the volume of a managed database when it was last reported.',

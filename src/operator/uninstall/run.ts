@@ -72,11 +72,9 @@ export async function runUninstall(given: Uninstall): Promise<void> {
 
 const COMPONENT_OF_CHART = 'app.kubernetes.io/component=operator';
 
-type Asked = Pick<Uninstall, 'kube' | 'config' | 'out' | 'signal'>;
-
 async function remove(
   { metadata, spec }: DeploymentResource,
-  { kube, config, signal }: Asked,
+  { kube, config, signal }: Uninstall,
 ): Promise<void> {
   const { namespace, name, uid } = metadata;
   if (config.deletesData && spec.deletionPolicy !== 'Delete')
@@ -95,7 +93,7 @@ async function remove(
   );
 }
 
-async function waitUntilGone(namespaces: string[], asked: Asked): Promise<void> {
+async function waitUntilGone(namespaces: string[], asked: Uninstall): Promise<void> {
   const { config, out, signal } = asked;
   const deadline = performance.now() + config.seconds * 1000;
   for (let look = 0; ; look += 1) {
@@ -121,7 +119,7 @@ async function waitUntilGone(namespaces: string[], asked: Asked): Promise<void> 
  */
 async function removeFinalizers(
   { kind, metadata }: KubeObject,
-  { kube, signal }: Asked,
+  { kube, signal }: Uninstall,
 ): Promise<void> {
   const { namespace, name, finalizers = [] } = metadata;
   if (finalizers.length === 0 || metadata.deletionTimestamp === undefined) return;
@@ -137,7 +135,7 @@ async function removeFinalizers(
 }
 
 /** Deletes the data that outlives its deployments if that is asked for. Says where it is, if not. */
-async function leaveData(namespaces: string[], asked: Asked): Promise<void> {
+async function leaveData(namespaces: string[], asked: Uninstall): Promise<void> {
   const { kube, config, out, signal } = asked;
   const claims = await listObjects(kinds.volumeClaim, namespaces, { labelSelector: DATA }, asked);
   if (!config.deletesData) {
@@ -158,7 +156,7 @@ async function listObjects<T extends KubeObject>(
   kind: Kind<T>,
   namespaces: readonly string[],
   options: { labelSelector?: string },
-  { kube, signal }: Asked,
+  { kube, signal }: Uninstall,
 ): Promise<T[]> {
   const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
   const lists = await Promise.all(

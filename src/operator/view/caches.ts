@@ -176,10 +176,10 @@ export const listOwnedCaches = (caches: Caches, table: KindTable): Cache[] =>
   );
 
 /** Returns the caches of routes, whatever their kind. */
-export const listRouteCaches = ({
+export const listRouteCaches = ({ httpRoutes, ingresses }: Caches): Cache[] => [
   httpRoutes,
   ingresses,
-}: Pick<Caches, 'httpRoutes' | 'ingresses'>): Cache[] => [httpRoutes, ingresses];
+];
 
 /** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
 export const listWrittenKinds = (caches: Caches, table: KindTable = OPERATOR_KINDS): Watched[] =>

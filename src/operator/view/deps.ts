@@ -32,7 +32,7 @@ export type OperatorDeps = {
   /** Builds begin in turn, so that each counts those before it. */
   buildTurns: InTurn;
   /** Backups begin in turn, so that each counts those before it. */
-  backupTurns: Pick<InTurn, 'run'>;
+  backupTurns: InTurn;
   /** The databases that may restart now. */
   restartTurns: TakenTurns;
   ports: Pick<PortKeeper, 'keep'>;

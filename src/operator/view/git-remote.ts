@@ -15,7 +15,7 @@ import type { OperatorDeps } from './deps.ts';
 type Asking = {
   integration: GitIntegration;
   url: string;
-  builder: Pick<Builder, 'gitNamespace'>;
+  builder: Builder;
   signal: AbortSignal;
 };
 

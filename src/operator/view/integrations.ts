@@ -10,11 +10,9 @@ import { resolveTenantId } from '../../schema/platform/tenancy.ts';
 import type { Caches } from './caches.ts';
 import { mapNamespaceOwners } from './tenancy.ts';
 
-type Known = Pick<Caches, 'gitIntegrations' | 'listeners' | 'namespaces'>;
-
 /** Returns the tenant of a namespace. Undefined for one that belongs to nobody. */
 function findNamespaceTenant(
-  caches: Known,
+  caches: Caches,
   settings: OperatorSettings,
   namespace: string,
 ): string | undefined {
@@ -24,7 +22,7 @@ function findNamespaceTenant(
 
 /** Returns the function that names whose turns work for a namespace takes: its tenant's, or the namespace's own. */
 export function buildTurnNames(
-  caches: Known,
+  caches: Caches,
   settings: OperatorSettings,
 ): (namespace?: string) => string {
   const owners = mapNamespaceOwners(caches, settings);
@@ -38,7 +36,7 @@ export function buildTurnNames(
 
 /** Returns the connection to a git host with this id, of whatever tenant. */
 export function findGitIntegration(
-  caches: Known,
+  caches: Caches,
   { gitIntegrations, defaultTenantId }: OperatorSettings,
   id: string,
 ): GitIntegration | undefined {
@@ -57,7 +55,7 @@ export type BuildSource = { integration: GitIntegration } | { fault: string };
 
 /** Returns the connection that a deployment or revision is built with. Another tenant's is not there for it. */
 export function buildSource(
-  caches: Known,
+  caches: Caches,
   settings: OperatorSettings,
   {
     metadata,

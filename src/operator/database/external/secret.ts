@@ -8,15 +8,13 @@ import type { OperatorDeps } from '../../view/deps.ts';
 import { isPodReady } from '../../pods/diagnose.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import type { DatabaseSecret } from '../../reports/part-report.ts';
-import type { DatabasePass, DatabaseView } from '../database.ts';
-
-type SecretLook = Pick<DatabasePass, 'view' | 'signal'>;
+import type { DatabaseStep, DatabaseView } from '../database.ts';
 
 /** Reads the Secret that the deployment names for its external database. */
 export const readExternalSecret = (
   deps: Pick<OperatorDeps, 'kube'>,
   deployment: DeploymentResource,
-  look: SecretLook,
+  look: DatabaseStep,
 ): Promise<DatabaseSecret> =>
   readAddressSecret(deps, deployment, deployment.spec.database?.external as ExternalDatabase, look);
 
@@ -28,7 +26,7 @@ export async function readAddressSecret(
   { kube }: Pick<OperatorDeps, 'kube'>,
   deployment: DeploymentResource,
   external: ExternalDatabase,
-  { view, signal }: SecretLook,
+  { view, signal }: DatabaseStep,
 ): Promise<DatabaseSecret> {
   const { databaseSecret, databaseSecretVersion: version } = deployment.status ?? {};
   if (databaseSecret === external.secretName && isCalm(deployment, view))

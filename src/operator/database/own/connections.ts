@@ -10,7 +10,6 @@ import type { DatabaseView } from '../database.ts';
 import { isSettled } from './settled.ts';
 import { formatWorkMemory } from './settings.ts';
 
-type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
 type Container = { name: string; args?: string[]; resources?: { requests?: { memory?: string } } };
 type SetSpec = { template: { spec: { containers: Container[] } } };
 
@@ -34,7 +33,7 @@ function readMaxConnections(set: KubeObject): number | undefined {
  */
 function chooseMaxConnections(
   deployment: DeploymentResource,
-  settings: Sizes,
+  settings: OperatorSettings,
   live: KubeObject | undefined,
 ): number {
   const asked = resolveConnections(deployment, settings).max;
@@ -53,7 +52,7 @@ function chooseMaxConnections(
  */
 export function getServedConnections(
   deployment: DeploymentResource,
-  settings: Sizes,
+  settings: OperatorSettings,
   { database, databasePods }: Pick<DatabaseView, 'database' | 'databasePods'>,
 ): number | undefined {
   const wanted = chooseMaxConnections(deployment, settings, database);
@@ -70,7 +69,7 @@ export function getServedConnections(
 export function growConnections(
   set: KubeObject,
   deployment: DeploymentResource,
-  settings: Sizes,
+  settings: OperatorSettings,
 ): KubeObject {
   const known = readMaxConnections(set);
   const needed = countNeededConnections(deployment, settings);

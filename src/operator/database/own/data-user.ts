@@ -9,14 +9,15 @@ import { DATA_USER } from '../../../schema/platform/labels.ts';
 
 const OF_NAMESPACE = 'namespace';
 
-type Ids = Pick<OperatorSettings, 'fixedIds'>;
-
 /** Returns the annotation of a volume claim whose data belongs to the user that its namespace gives. */
-export const buildDataUser = ({ fixedIds }: Ids): Record<string, string> =>
+export const buildDataUser = ({ fixedIds }: OperatorSettings): Record<string, string> =>
   fixedIds ? {} : { [DATA_USER]: OF_NAMESPACE };
 
 /** Returns the settings with which a pod can read the data of a volume claim, whatever new pods get today. */
-export const resolveDataSettings = <T extends Ids>(settings: T, { metadata }: KubeObject): T => ({
+export const resolveDataSettings = <T extends OperatorSettings>(
+  settings: T,
+  { metadata }: KubeObject,
+): T => ({
   ...settings,
   fixedIds: metadata.annotations?.[DATA_USER] !== OF_NAMESPACE,
 });

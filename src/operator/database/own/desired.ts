@@ -88,7 +88,7 @@ function buildDatabaseBudget(deployment: DeploymentResource): KubeObject[] {
  * database, but only once its agents are gone, because they write until they end.
  */
 export const countDatabaseReplicas = (
-  { spec }: Pick<DeploymentResource, 'spec'>,
+  { spec }: DeploymentResource,
   { workloads, agentPods }: Pick<DatabaseView, 'workloads' | 'agentPods'>,
   sleeps = false,
 ): number => ((spec.hibernate === true || sleeps) && hasNoAgentsLeft(workloads, agentPods) ? 0 : 1);

@@ -27,7 +27,8 @@ import { Forbidden } from '../../../errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { getDataOwner } from '../../objects/metadata.ts';
-import type { PartDeps, DeploymentStatusFields, PartPrepared } from '../../reports/part-report.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
+import type { DeploymentStatusFields, PartPrepared } from '../../reports/part-report.ts';
 import { listCredentials } from './credentials/list.ts';
 import { buildDatabaseSet } from './set.ts';
 import { claimName } from './volume-name.ts';
@@ -105,7 +106,7 @@ type Left = { children: KubeObject[]; signal: AbortSignal };
  * volume grows. The set adopts the pod and is deleted with it, because the operator itself may not delete pods.
  */
 async function holdPod(
-  { writer, settings }: PartDeps,
+  { writer, settings }: OperatorDeps,
   deployment: DeploymentResource,
   { children, signal }: Left,
 ): Promise<void> {
@@ -116,7 +117,7 @@ async function holdPod(
 
 /** Removes the volumes and their credentials if the policy is Delete. Returns the claims that are left. */
 async function removeData(
-  { kube, settings }: PartDeps,
+  { kube, settings }: OperatorDeps,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
@@ -151,7 +152,7 @@ const skipForbidden = (error: unknown): [] => {
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
  */
 async function prepareDatabase(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   pass: DatabasePass,
 ): Promise<PartPrepared> {
@@ -177,7 +178,7 @@ async function prepareDatabase(
 
 /** Returns the objects of a database whose set is not there, while its volume may be. */
 async function buildObjectsWithVolume(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   { view, signal }: DatabasePass,
 ): Promise<KubeObject[]> {
@@ -228,7 +229,7 @@ type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
  * deployment reads no Secret.
  */
 async function createFirstCredential(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<First> {

@@ -38,10 +38,7 @@ export function copyRequestHash(set: KubeObject, live: KubeObject): KubeObject {
 }
 
 /** Returns whether the set was made by the deployment's last request for another pod. Undefined if it has none. */
-export function isRenewed(
-  { metadata }: Pick<DeploymentResource, 'metadata'>,
-  set: KubeObject,
-): boolean | undefined {
+export function isRenewed({ metadata }: DeploymentResource, set: KubeObject): boolean | undefined {
   const renewal = metadata.annotations?.[RENEW_DATABASE];
   return renewal === undefined ? undefined : set.metadata.annotations?.[RENEWED] === renewal;
 }

@@ -8,10 +8,7 @@ import { parseQuantity } from '../../kernel/quantity.ts';
 export const DATABASE_PORT = 5432;
 
 /** Returns the size that the spec asks for, in cores, Mi and Gi, with the installation's defaults. */
-export function resolveDatabaseSize(
-  deployment: DeploymentResource,
-  settings: Pick<OperatorSettings, 'profile'>,
-) {
+export function resolveDatabaseSize(deployment: DeploymentResource, settings: OperatorSettings) {
   const { profile } = settings;
   const spec = deployment.spec.template.resourceSpec ?? {};
   const cpu = chooseWithinLimit(spec.dbCpu, profile.database.cpu, spec.dbCpuLimit);

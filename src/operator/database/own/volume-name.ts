@@ -5,24 +5,18 @@ import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { names } from '../../../schema/names.ts';
 import { getDataOwner } from '../../objects/metadata.ts';
 
-/*
- * The names of a database's volumes. A restore into a living deployment gives it another one. A set gives its claim the
- * name of its template, and its own with a number.
- */
+const getClaimSuffix = ({ metadata }: DeploymentResource): string =>
+  `-${names.database(metadata.name)}-0`;
 
-type Named = DeploymentResource;
-
-const getClaimSuffix = ({ metadata }: Named): string => `-${names.database(metadata.name)}-0`;
-
-const getFirstVolume = (deployment: Named): string =>
+const getFirstVolume = (deployment: DeploymentResource): string =>
   names.databaseVolume(getDataOwner(deployment));
 
 /** Returns the name of the claim that is made for a set with a template of this name. */
-const buildClaimName = (deployment: Named, volume: string): string =>
+const buildClaimName = (deployment: DeploymentResource, volume: string): string =>
   `${volume}${getClaimSuffix(deployment)}`;
 
 /** Returns the name of the template that a set with this claim has. */
-const parseVolumeName = (deployment: Named, claim: string): string =>
+const parseVolumeName = (deployment: DeploymentResource, claim: string): string =>
   claim.slice(0, -getClaimSuffix(deployment).length);
 
 type Templates = { volumeClaimTemplates?: { metadata: { name?: string } }[] };
@@ -30,7 +24,10 @@ const getTemplateName = (set: KubeObject | undefined): string | undefined =>
   (set?.spec as Templates | undefined)?.volumeClaimTemplates?.[0]?.metadata.name;
 
 /** Returns the volume of the database, as a set names it: by the status, else by the live set, else the first. */
-export function resolveVolumeName(deployment: Named, live: KubeObject | undefined): string {
+export function resolveVolumeName(
+  deployment: DeploymentResource,
+  live: KubeObject | undefined,
+): string {
   const known = deployment.status?.databaseVolume;
   return known === undefined
     ? (getTemplateName(live) ?? getFirstVolume(deployment))
@@ -38,20 +35,23 @@ export function resolveVolumeName(deployment: Named, live: KubeObject | undefine
 }
 
 /** Returns the name of the claim that the database's one pod gets. */
-export const claimName = (deployment: Named, live?: KubeObject): string =>
+export const claimName = (deployment: DeploymentResource, live?: KubeObject): string =>
   buildClaimName(deployment, resolveVolumeName(deployment, live));
 
 /** Returns the name of the claim that a restore into a living deployment makes. */
-export const buildNextClaimName = (deployment: Named, requestedAt: string): string =>
+export const buildNextClaimName = (deployment: DeploymentResource, requestedAt: string): string =>
   buildClaimName(deployment, names.databaseVolume(`${getDataOwner(deployment)}/${requestedAt}`));
 
 /** Returns the annotation of a claim that is not the first of its data, and could not be found by its name. */
-export const buildDataAnnotation = (deployment: Named, volume: string): Record<string, string> =>
+export const buildDataAnnotation = (
+  deployment: DeploymentResource,
+  volume: string,
+): Record<string, string> =>
   volume === getFirstVolume(deployment) ? {} : { [DATA_OF]: getDataOwner(deployment) };
 
 /** Returns true if the set can't be as it is: it has another volume, or pods of a former set still run. */
 export function isSwitching(
-  deployment: Named,
+  deployment: DeploymentResource,
   live: KubeObject | undefined,
   pods: readonly KubeObject[],
 ): boolean {
@@ -64,7 +64,10 @@ export function isSwitching(
  * Returns true if former volumes may be there that the status does not name, because it was lost or the database was
  * taken over. The status that names the volume in use has looked for them.
  */
-export function hasForgottenVolumes(deployment: Named, live: KubeObject | undefined): boolean {
+export function hasForgottenVolumes(
+  deployment: DeploymentResource,
+  live: KubeObject | undefined,
+): boolean {
   const { metadata, spec, status } = deployment;
   if (live === undefined || status?.databaseVolume !== undefined) return false;
   const isTakenOver = metadata.annotations?.[DATABASE_OF] !== undefined;
@@ -73,7 +76,10 @@ export function hasForgottenVolumes(deployment: Named, live: KubeObject | undefi
 }
 
 /** Returns the claims of a deployment's data among others. */
-export const filterDataClaims = (deployment: Named, claims: readonly KubeObject[]): KubeObject[] =>
+export const filterDataClaims = (
+  deployment: DeploymentResource,
+  claims: readonly KubeObject[],
+): KubeObject[] =>
   claims.filter(
     ({ metadata }) =>
       metadata.name === buildClaimName(deployment, getFirstVolume(deployment)) ||
@@ -83,7 +89,7 @@ export const filterDataClaims = (deployment: Named, claims: readonly KubeObject[
 
 /** Returns the claim in use among those of the data, where neither status nor set tells it. */
 export function findUsedClaim(
-  deployment: Named,
+  deployment: DeploymentResource,
   claims: readonly KubeObject[],
 ): string | undefined {
   const used = filterDataClaims(deployment, claims).filter(

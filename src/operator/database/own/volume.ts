@@ -8,10 +8,10 @@ import { toLabelValue } from '../../../schema/names.ts';
 import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { pickRoleMetadata } from '../../../schema/platform/object-keys.ts';
 import { hashJson } from '../../../schema/canonical-json.ts';
-import type { PartDeps } from '../../reports/part-report.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { parseQuantity } from '../../kernel/quantity.ts';
-import type { DatabasePass } from '../database.ts';
+import type { DatabaseStep } from '../database.ts';
 import { buildLabelPatch } from './claim-words.ts';
 import { getStorageBytes, type StorageRequest } from './size.ts';
 import { findUsedClaim, claimName, filterDataClaims } from './volume-name.ts';
@@ -40,9 +40,9 @@ export function resolveRequestedStorage(
  * finds each step done or not done.
  */
 export async function growVolume(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
-  { view: { database }, signal }: Pick<DatabasePass, 'view' | 'signal'>,
+  { view: { database }, signal }: DatabaseStep,
 ): Promise<StatedCondition | undefined> {
   const { gibibytes = 0, missing = 0 } = resolveRequestedStorage(deployment, database) ?? {};
   if (missing < 0) return buildTooSmallCondition(gibibytes, missing);
@@ -61,7 +61,7 @@ type ClaimTemplate = { spec: { resources: { requests: object } } };
  * volume that takes the place of another one is like that one.
  */
 export async function findKeptClaim(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
@@ -93,7 +93,7 @@ export function applyClaimSize(claim: KubeObject, objects: KubeObject[]): KubeOb
 
 /** Lists the volume claims of a deployment's data: the one in use, and former ones. */
 export async function listDataClaims(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: Pick<OperatorDeps, 'kube'>,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
@@ -109,7 +109,7 @@ export async function listDataClaims(
 
 /** Returns the deployment with the claim that its data is in, where neither its status nor a set tells it. */
 export async function addFoundVolume(
-  deps: Pick<PartDeps, 'kube'>,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<DeploymentResource> {
@@ -126,9 +126,9 @@ export async function addFoundVolume(
  * not made yet is there when its pod wakes the deployment. One that may not be patched stays as it is.
  */
 export async function keepClaimWords(
-  { kube, settings }: Pick<PartDeps, 'kube' | 'settings'>,
+  { kube, settings }: OperatorDeps,
   deployment: DeploymentResource,
-  { view, signal }: Pick<DatabasePass, 'view' | 'signal'>,
+  { view, signal }: DatabaseStep,
 ): Promise<string | undefined> {
   const words = pickRoleMetadata(
     deployment.spec.template.resourceSpec,
@@ -157,7 +157,7 @@ export async function keepClaimWords(
 type Growth = { gibibytes: number; database: KubeObject; signal: AbortSignal };
 
 async function growClaim(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   deployment: DeploymentResource,
   { gibibytes, database, signal }: Growth,
 ) {

@@ -8,7 +8,8 @@ import { planVerification } from '../../backup/verify-plan.ts';
 import { buildFailedBackup } from '../../backup/result.ts';
 import { backupStatement } from '../../backup/statement.ts';
 import { buildWaitingOutcome } from '../../kernel/outcome.ts';
-import type { PartDeps, PartPrepared, PartReport } from '../../reports/part-report.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
+import type { PartPrepared, PartReport } from '../../reports/part-report.ts';
 import { isArchived, isBackupOver } from '../../../schema/platform/backup-spec.ts';
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
@@ -34,7 +35,7 @@ export const backup: Part = {
 
 /** Gives the database the files by which its log is taken or its volume filled, and takes them away again. */
 async function prepareArchive(
-  deps: PartDeps,
+  deps: OperatorDeps,
   facts: Facts,
   signal: AbortSignal,
 ): Promise<PartPrepared> {
@@ -63,7 +64,7 @@ async function prepareArchive(
 
 /** A target that is gone for a while must leave no gap in the log. */
 async function prepareWithoutArchive(
-  deps: PartDeps,
+  deps: OperatorDeps,
   { deployment, backup: plan }: Facts,
   signal: AbortSignal,
 ): Promise<PartPrepared> {
@@ -76,7 +77,7 @@ async function prepareWithoutArchive(
 
 /** Follows the backup under way, or begins the one that is due, and removes the objects of those that are gone. */
 async function stepBackup(
-  deps: PartDeps,
+  deps: OperatorDeps,
   facts: WrittenFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {
@@ -116,7 +117,7 @@ async function stepBackup(
 
 /** Ends the backup under way of a deployment that is to have none any more. Those that are complete stay. */
 async function endBackups(
-  deps: PartDeps,
+  deps: OperatorDeps,
   { backups, now }: WrittenFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {

@@ -19,7 +19,6 @@ export const key: Part = {
   keeps: ['keySecret', 'keyHashes', 'keyRequest', 'keyPreviousUntil'],
 };
 
-type Storing = Pick<OperatorDeps, 'kube' | 'writer'>;
 type Pass = Pick<Facts, 'deployment' | 'settings' | 'now'>;
 
 /** Seconds within which most pods have their volumes. */
@@ -33,8 +32,8 @@ const LONGEST = 20 * 86_400;
  * for its volumes. A settled deployment reads nothing.
  */
 async function keepKey(
-  deps: Storing,
-  { deployment, settings, agentPods, now }: Pass & Pick<Facts, 'agentPods'>,
+  deps: OperatorDeps,
+  { deployment, settings, agentPods, now }: Pass & Facts,
   signal: AbortSignal,
 ): Promise<PartReport> {
   const {
@@ -90,7 +89,7 @@ function countSecondsUntilLook(pods: KubeObject[], now: Date): number {
 
 /** Creates the Secret, or gives it the wanted data. One that has it already costs no write. */
 async function ensureKeySecret(
-  { kube, writer }: Storing,
+  { kube, writer }: OperatorDeps,
   { deployment, settings, now }: Pass,
   signal: AbortSignal,
 ): Promise<KeySecret> {

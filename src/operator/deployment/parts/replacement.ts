@@ -47,7 +47,8 @@ import { getDatabaseEngine } from '../../database/engines.ts';
 import { findCondition } from '../../kernel/conditions.ts';
 import { buildWaitingOutcome } from '../../kernel/outcome.ts';
 import { hasNoAgentsLeft } from '../../pods/workload-state.ts';
-import type { DeploymentStatusFields, PartDeps, PartReport } from '../../reports/part-report.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
+import type { DeploymentStatusFields, PartReport } from '../../reports/part-report.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
 import type { Part, WrittenFacts } from '../part.ts';
 import { findDeploymentTenant } from './tracing-project.ts';
@@ -81,14 +82,14 @@ export const replacing: Part = {
 };
 
 type Doing = {
-  deps: PartDeps;
+  deps: OperatorDeps;
   facts: WrittenFacts;
   signal: AbortSignal;
   kept: DeploymentStatusFields;
 };
 
 async function stepReplacement(
-  deps: PartDeps,
+  deps: OperatorDeps,
   facts: WrittenFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {
@@ -111,7 +112,7 @@ async function stepReplacement(
 
 /** Notes again which volumes there are. The request is decided about with that in the status. */
 async function collectVolumes(
-  deps: PartDeps,
+  deps: OperatorDeps,
   { deployment, database, replace: plan, now }: WrittenFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {

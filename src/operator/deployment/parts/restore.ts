@@ -11,7 +11,8 @@ import {
 } from '../../backup/restore-statement.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { buildWaitingOutcome, type StatedCondition } from '../../kernel/outcome.ts';
-import type { DeploymentStatusFields, PartDeps, PartReport } from '../../reports/part-report.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
+import type { DeploymentStatusFields, PartReport } from '../../reports/part-report.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
 import { formatKubernetesTime } from '../../../schema/types.ts';
 import type { RestoreDone } from '../../../schema/wire/restore-message.ts';
@@ -49,7 +50,7 @@ export const restoration: Part = {
 };
 
 async function stepRestore(
-  deps: PartDeps,
+  deps: OperatorDeps,
   facts: WrittenFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {
@@ -74,7 +75,7 @@ type Look = Extract<RestorePlan, { state: 'look' }>;
 
 /** Restores a backup that is known, once the database takes connections. */
 async function restoreNow(
-  deps: PartDeps,
+  deps: OperatorDeps,
   { plan, facts }: { plan: Ready; facts: WrittenFacts },
   signal: AbortSignal,
 ): Promise<PartReport> {
@@ -120,7 +121,7 @@ const describeProgress = ({ refill }: Ready): string =>
 
 /** Has a Job look at the catalogue, and notes the backup that it finds. The database is made after that. */
 async function lookAtBackup(
-  deps: PartDeps,
+  deps: OperatorDeps,
   { plan, facts }: { plan: Look; facts: WrittenFacts },
   signal: AbortSignal,
 ): Promise<PartReport> {

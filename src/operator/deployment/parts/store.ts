@@ -24,7 +24,7 @@ export const store: Part = {
  * again, if it is gone, when somebody asks for a reconcile.
  */
 async function keepStore(
-  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  { kube, writer }: OperatorDeps,
   { deployment, settings }: Facts,
   signal: AbortSignal,
 ): Promise<PartReport> {

@@ -33,12 +33,10 @@ export const tracingProject: Part = {
   },
 };
 
-type TenancyCaches = Pick<Caches, 'deployments' | 'listeners' | 'namespaces' | 'tracingProjects'>;
-
 /** Returns the tenant that a deployment belongs to, as REST sees it. */
 export const findDeploymentTenant = (
   deployment: DeploymentResource,
-  caches: Pick<Caches, 'listeners' | 'namespaces'>,
+  caches: Caches,
   settings: OperatorSettings,
 ): string | undefined =>
   resolveDeploymentTenant(
@@ -53,7 +51,7 @@ export const findDeploymentTenant = (
  */
 export function resolveTracingState(
   deployment: DeploymentResource,
-  caches: TenancyCaches,
+  caches: Caches,
   settings: OperatorSettings,
 ): TracingState {
   const { name, uid } = deployment.metadata;

@@ -4,7 +4,8 @@ import {
   followVerification,
 } from '../../backup/verify-make.ts';
 import { planVerification } from '../../backup/verify-plan.ts';
-import type { PartDeps, PartReport } from '../../reports/part-report.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
+import type { PartReport } from '../../reports/part-report.ts';
 import type { Part, WrittenFacts } from '../part.ts';
 import { findDeploymentTenant } from './tracing-project.ts';
 
@@ -17,7 +18,7 @@ const LONGEST = 86_400;
 export const verification: Part = { step: stepVerification };
 
 async function stepVerification(
-  deps: PartDeps,
+  deps: OperatorDeps,
   facts: WrittenFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {
@@ -43,7 +44,7 @@ async function stepVerification(
 
 /** Ends the verification under way of a deployment that is to have none any more. */
 async function endVerifications(
-  deps: PartDeps,
+  deps: OperatorDeps,
   { deployment, backups, now }: WrittenFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {

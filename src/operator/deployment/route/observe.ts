@@ -13,12 +13,7 @@ const KIND_OF = { HTTPRoute: kinds.httpRoute, Ingress: kinds.ingress };
 
 /** Observes other routes and the grants of the administrator, and decides about the route of a deployment. */
 export function observeRoute(
-  {
-    caches,
-    settings,
-    missing,
-    routeParents,
-  }: Pick<OperatorDeps, 'caches' | 'settings' | 'missing' | 'routeParents'>,
+  { caches, settings, missing, routeParents }: OperatorDeps,
   deployment: DeploymentResource,
 ): RoutePlan | undefined {
   const { route } = settings;
@@ -38,8 +33,6 @@ export function observeRoute(
   });
 }
 
-type RouteCaches = Pick<Caches, 'deployments' | 'httpRoutes' | 'ingresses'>;
-
 /**
  * Returns the deployment that has the place and keeps it: the one whose route has it. If two got it at once, the older
  * one keeps it.
@@ -47,7 +40,7 @@ type RouteCaches = Pick<Caches, 'deployments' | 'httpRoutes' | 'ingresses'>;
 function findHolder(
   place: string,
   deployment: DeploymentResource,
-  caches: RouteCaches,
+  caches: Caches,
 ): string | undefined {
   const key = buildObjectKey(deployment.metadata);
   const getOwnerKey = ({ metadata }: KubeObject): string =>

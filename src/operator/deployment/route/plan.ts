@@ -30,7 +30,7 @@ type RouteFault = { reason: string; message: string };
 
 /** The knowledge about other routes and about the grants of the administrator. */
 export type RouteWorld = {
-  settings: Pick<OperatorSettings, 'route'>;
+  settings: OperatorSettings;
   /** The Listener of the deployment's namespace: its name, and the hosts that it grants. */
   listener: { name: string; hosts: readonly string[] } | undefined;
   /** Returns the deployment that has the place and keeps it. */

@@ -18,15 +18,11 @@ import { hasUserNamespace, mayHaveOwnUsers, chooseBuildPlace, USERS_OFF } from '
 import { buildInLineDecision } from './staged.ts';
 import { buildStagedJob, buildStagedMetadata, type Lent, type StagedSource } from './staged-job.ts';
 
-type Deps = Pick<
-  OperatorDeps,
-  'kube' | 'writer' | 'settings' | 'buildTurns' | 'buildLooks' | 'gitPlaces'
->;
 type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
 
 /** Requests the build of a revision. Returns the decision as it is then: the build may have to wait, or can't begin. */
 export async function makeBuild(
-  deps: Deps,
+  deps: OperatorDeps,
   revision: RevisionResource,
   { decision, build, signal }: Making,
 ): Promise<Decision> {
@@ -52,7 +48,7 @@ type Beginning = Source & Pick<Making, 'decision' | 'signal'>;
 
 /** Begins the build once its git host has named the commit. The host's answer wakes the revision. */
 async function beginBuild(
-  deps: Deps,
+  deps: OperatorDeps,
   revision: RevisionResource,
   { decision, signal, ...source }: Beginning,
 ): Promise<Decision> {
@@ -99,10 +95,7 @@ function decideWithoutSource(error: unknown): Decision {
 const SOON = 2;
 
 /** A platform that may not look at nodes finds out by the pod itself. */
-async function canUseUserNamespaces(
-  { kube }: Pick<Deps, 'kube'>,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function canUseUserNamespaces({ kube }: OperatorDeps, signal: AbortSignal): Promise<boolean> {
   try {
     return mayHaveOwnUsers(await kube.listAll(kinds.node, {}, signal));
   } catch (error) {
@@ -113,7 +106,7 @@ async function canUseUserNamespaces(
 
 /** Creates the Job, unless others that were requested at the same moment have taken the last places. */
 const createBuildJob = (
-  deps: Deps,
+  deps: OperatorDeps,
   revision: RevisionResource,
   {
     builder,
@@ -148,7 +141,7 @@ const createBuildJob = (
 
 /** Returns the Job as the API server took it. */
 async function findMadeJob(
-  { kube }: Pick<Deps, 'kube'>,
+  { kube }: OperatorDeps,
   { metadata }: KubeObject,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
@@ -165,7 +158,7 @@ type Asking = { tenant: string; signal: AbortSignal };
 
 /** Returns true if there is a place for one more build of a tenant, by the Jobs of builds that have not ended. */
 async function hasPlace(
-  { kube }: Pick<Deps, 'kube'>,
+  { kube }: OperatorDeps,
   builder: Builder,
   { tenant, signal }: Asking,
 ): Promise<boolean> {
@@ -183,7 +176,7 @@ type Source = { builder: Builder; integration: GitIntegration };
 
 /** Returns the look that finds the commit that is to be built, and the credential of the repository. */
 function lookBefore(
-  deps: Pick<Deps, 'kube' | 'gitPlaces'>,
+  deps: OperatorDeps,
   revision: RevisionResource,
   { builder, integration }: Source,
 ): BuildLook {
@@ -213,7 +206,7 @@ const getPinnedCommit = ({ spec, status }: RevisionResource): string | undefined
 
 /** Ends a build and removes the objects that were made for it. Its pod goes with its Job. */
 export async function dropBuild(
-  { kube, settings }: Pick<Deps, 'kube' | 'settings'>,
+  { kube, settings }: OperatorDeps,
   { metadata }: RevisionResource,
   signal: AbortSignal,
 ): Promise<void> {
@@ -227,14 +220,14 @@ export async function dropBuild(
 const AUTHORITIES = 'ca.crt';
 const REGISTRY = '.dockerconfigjson';
 
-type PreparedSource = Pick<StagedSource, 'commit' | 'insecureGit' | 'tenant'> & {
+type PreparedSource = StagedSource & {
   git?: Record<string, string> | undefined;
 };
 type Lending = { builder: Builder; namespace: string; source: PreparedSource; signal: AbortSignal };
 
 /** Lends one build the credential of its git host, in a Secret that goes with it. Returns the Secret's name. */
 async function createCredentialSecret(
-  deps: Pick<OperatorDeps, 'kube' | 'writer'>,
+  deps: OperatorDeps,
   revision: RevisionResource,
   { namespace, source, signal }: Pick<Lending, 'namespace' | 'source' | 'signal'>,
 ): Promise<string | undefined> {
@@ -252,7 +245,7 @@ async function createCredentialSecret(
  * host and of the registry, and certificate authorities.
  */
 async function createLentSecret(
-  deps: Pick<OperatorDeps, 'kube' | 'writer'>,
+  deps: OperatorDeps,
   revision: RevisionResource,
   { builder, namespace, source, signal }: Lending,
 ): Promise<Lent | undefined> {
@@ -287,7 +280,7 @@ async function createLentSecret(
 }
 
 async function readRegistryCredential(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube }: OperatorDeps,
   name: string | undefined,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<string | undefined> {
@@ -302,7 +295,7 @@ type Kept = { data: Record<string, string>; signal: AbortSignal };
 
 /** Writes the Secret of a build, in place of one that an earlier attempt has left. */
 async function keep(
-  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  { kube, writer }: OperatorDeps,
   metadata: ReturnType<typeof buildStagedMetadata>,
   { data, signal }: Kept,
 ): Promise<string> {

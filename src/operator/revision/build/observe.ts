@@ -51,12 +51,7 @@ type Pass = {
  * not go on.
  */
 export async function observeBuild(
-  {
-    kube,
-    settings,
-    caches,
-    buildTurns: { latest },
-  }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches' | 'buildTurns'>,
+  { kube, settings, caches, buildTurns: { latest } }: OperatorDeps,
   revision: RevisionResource,
   { deployment, pods, now, signal }: Pass,
 ): Promise<BuildWorld | undefined> {

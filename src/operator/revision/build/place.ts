@@ -7,8 +7,8 @@ export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolea
 
 /** Returns where a revision is built: without root, or with BuildKit once a build has reported that it needs that. */
 export const chooseBuildPlace = (
-  { status }: Pick<RevisionResource, 'status'>,
-  { image, namespace, buildkit }: Pick<Builder, 'image' | 'namespace' | 'buildkit'>,
+  { status }: RevisionResource,
+  { image, namespace, buildkit }: Builder,
 ): BuildPlace =>
   status?.buildsWith === 'buildkit' && buildkit !== undefined
     ? { ...buildkit, hasBuildkit: true }

@@ -128,10 +128,7 @@ export function buildStagedJob(
  */
 const BEYOND_DEADLINE = 60;
 
-type Given = { builder: Builder; place: BuildPlace } & Pick<
-  OperatorSettings,
-  'imagePullPolicy' | 'imagePullSecrets' | 'placement' | 'fixedIds' | 'proxies'
->;
+type Given = { builder: Builder; place: BuildPlace } & OperatorSettings;
 
 function buildPodSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
   const { builder, place } = given;

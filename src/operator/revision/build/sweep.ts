@@ -13,7 +13,7 @@ import {
 import type { OperatorDeps } from '../../view/deps.ts';
 import { isJobOver } from './by-job.ts';
 
-type Options = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
+type Options = OperatorDeps & {
   log: Log;
   /** Milliseconds between two sweeps. An object without a revision in both is removed. */
   every: number;

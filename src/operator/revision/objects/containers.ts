@@ -7,19 +7,20 @@ import { isComposite } from '../../../schema/json.ts';
 export const isNativeSidecar = ({ restartPolicy }: Container): boolean =>
   restartPolicy === 'Always';
 
-export const buildNativeSidecar = (container: Container, settings: Pulling): object => ({
+export const buildNativeSidecar = (container: Container, settings: OperatorSettings): object => ({
   ...buildUserContainer(container, settings),
   restartPolicy: 'Always',
 });
-
-type Pulling = Pick<OperatorSettings, 'imagePullPolicy'>;
 
 /**
  * Returns a user's container as the pod takes it. Fields that its security context leaves open are restricted. The
  * author of a resource may ask for more, and the namespace's pod security decides about it. Where the installation has
  * every image pulled, so that its registry is asked for the right to it, no container leaves that out.
  */
-export function buildUserContainer(container: Container, { imagePullPolicy }: Pulling): object {
+export function buildUserContainer(
+  container: Container,
+  { imagePullPolicy }: OperatorSettings,
+): object {
   const given = dropNullFields({ ...container, restartPolicy: null }) as Record<string, unknown>;
   const always = imagePullPolicy === 'Always' ? { imagePullPolicy } : {};
   return {

@@ -8,8 +8,6 @@ import type { WorkloadWish } from './sizes.ts';
 const FOLDER = '/etc/gx-key';
 const VOLUME = 'gx-key';
 
-type Settings = Pick<OperatorSettings, 'controlPlaneUrl' | 'gateway' | 'clusterDomain'>;
-
 /**
  * The fields that give a pod the key that its callers must show, and that it shows where it reports. Empty for a
  * revision whose agents are open and report nowhere.
@@ -20,7 +18,7 @@ export type Guarded = { variables: object[]; mounts: object[]; volumes: object[]
 export function buildGuardFields(
   revision: RevisionResource,
   { deploymentId }: Pick<WorkloadWish, 'deploymentId'>,
-  settings: Settings,
+  settings: OperatorSettings,
 ): Guarded {
   // The agents ask for a key, unless their gx.json names handlers.
   const isClosing = revision.spec.template.sourceRevisionConfig?.auth?.mode !== 'open';
@@ -45,7 +43,7 @@ export function buildGuardFields(
 /** Returns where a pod reports its work, and the folder of the key that it shows there. */
 function buildReportVariables(
   { metadata, spec }: RevisionResource,
-  { gateway, clusterDomain }: Settings,
+  { gateway, clusterDomain }: OperatorSettings,
 ): object[] {
   if (gateway === undefined) return [];
   const host = `http://${gateway.service}.${gateway.namespace}.svc.${clusterDomain}`;
@@ -62,7 +60,7 @@ function buildReportVariables(
 function buildAuthVariables(
   { spec }: RevisionResource,
   deploymentId: string,
-  { controlPlaneUrl }: Settings,
+  { controlPlaneUrl }: OperatorSettings,
 ): object[] {
   const {
     mode,

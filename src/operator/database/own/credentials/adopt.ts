@@ -1,7 +1,7 @@
 import { kinds } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
-import type { PartDeps } from '../../../reports/part-report.ts';
+import type { OperatorDeps } from '../../../view/deps.ts';
 import type { JobHindrance } from '../../../pods/job-state.ts';
 import type { DatabasePass } from '../../database.ts';
 import { findPasswordNumber } from './lost.ts';
@@ -17,7 +17,7 @@ type Adopting = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
  * nothing: a volume that was in use before knows it, and a new one is made with it.
  */
 export async function adoptPassword(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   { secret, ...pass }: Adopting,
 ): Promise<{ isDone: boolean; hindrance?: JobHindrance }> {
@@ -34,7 +34,7 @@ export async function adoptPassword(
 
 /** Removes the Job that has given a database its password, so that the next volume gets it, too. */
 export async function removeAdoptionJob(
-  { kube }: Pick<PartDeps, 'kube'>,
+  { kube }: OperatorDeps,
   deployment: DeploymentResource,
   { secret, signal }: { secret: string; signal: AbortSignal },
 ): Promise<void> {

@@ -14,10 +14,8 @@ import type { DatabaseView } from '../../database.ts';
  * Returns true if the Secret in use has to be looked up, because a pod can't be started without it or a person asks for
  * that. Secrets are not watched, and a settled deployment reads none.
  */
-export const isDoubted = (
-  deployment: DeploymentResource,
-  { agentPods }: Pick<DatabaseView, 'agentPods'>,
-): boolean => agentPods.some(isUnconfigured) || !isRequestHandled(deployment);
+export const isDoubted = (deployment: DeploymentResource, { agentPods }: DatabaseView): boolean =>
+  agentPods.some(isUnconfigured) || !isRequestHandled(deployment);
 
 /** Returns the number of the password whose Secret has this name. Undefined if there is none. */
 export function findPasswordNumber(

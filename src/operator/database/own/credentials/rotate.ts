@@ -12,7 +12,8 @@ import { readPodlessJobState } from '../../../pods/follow-job.ts';
 import { findEnd, type JobHindrance } from '../../../pods/job-state.ts';
 import { isDatabaseUp } from '../ready.ts';
 import { buildDatabaseCredential } from './secret.ts';
-import type { DatabaseSecret, PartDeps } from '../../../reports/part-report.ts';
+import type { OperatorDeps } from '../../../view/deps.ts';
+import type { DatabaseSecret } from '../../../reports/part-report.ts';
 import type { DatabasePass, DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 import { isUsedEverywhere, decideRotationStep, type RotationStep, type Task } from './next-step.ts';
@@ -40,7 +41,7 @@ const LOOK_AGAIN = 30;
 
 /** Moves a change of a managed database's password one step forward. A settled deployment reads no Secret. */
 export async function rotatePassword(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   pass: Pass,
 ): Promise<PasswordState> {
@@ -66,7 +67,7 @@ const mayChange = (deployment: DeploymentResource, isDue: boolean): boolean =>
   (isDue || findCondition(deployment, PASSWORD_ROTATED) !== undefined) && !isReplacing(deployment);
 
 type Taking = {
-  deps: PartDeps;
+  deps: OperatorDeps;
   deployment: DeploymentResource;
   pass: Pass;
   credentials: Credential[];
@@ -133,7 +134,7 @@ async function take(
 function buildNextCredential(
   deployment: DeploymentResource,
   number: number,
-  { settings }: PartDeps,
+  { settings }: OperatorDeps,
 ): KubeObject {
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   return buildDatabaseCredential(deployment, settings, {
@@ -172,7 +173,7 @@ type TaskState = { trouble?: string | undefined; hindrance?: JobHindrance };
 
 /** Makes the Job whose pod changes the password in the database, unless it exists. Returns its trouble. */
 export async function runTask(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
   task: PasswordTask,
   pass: Omit<Pass, 'known'>,
@@ -186,7 +187,7 @@ export async function runTask(
 }
 
 async function makeTask(
-  { writer, kube }: PartDeps,
+  { writer, kube }: OperatorDeps,
   job: KubeObject,
   looking: Pick<Pass, 'now' | 'signal'>,
 ): Promise<TaskState> {
@@ -197,24 +198,21 @@ async function makeTask(
 }
 
 /** Returns the pod of a Job. One that a node gave up does not count, because its Job makes another. */
-const findPod = (
-  { passwordPods }: Pick<DatabaseView, 'passwordPods'>,
-  job: string,
-): KubeObject | undefined =>
+const findPod = ({ passwordPods }: DatabaseView, job: string): KubeObject | undefined =>
   passwordPods.find(
     (pod) =>
       pod.metadata.annotations?.[PASSWORD_TASK] === job && getPodStatus(pod).phase !== 'Failed',
   );
 
 /** Returns true when the pod of the Job has done its task. Containers of others may run on in it. */
-export function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
+export function isDone(view: DatabaseView, job: string): boolean {
   const pod = findPod(view, job);
   return pod !== undefined && findEnd(pod, PSQL)?.exitCode === 0;
 }
 
 /** Removes the former credential last. As long as it exists, a change continues from here after a crash. */
 async function removeFormer(
-  { kube }: PartDeps,
+  { kube }: OperatorDeps,
   deployment: DeploymentResource,
   step: Extract<RotationStep, { do: 'forget' }>,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import { isRequestHandled } from '../../../rollout/deployment.ts';
 import { buildTakeOverPatch } from '../../../objects/ownership.ts';
 import { writeSecret } from '../../../objects/write-secret.ts';
 import { listDatabaseHosts, buildTlsSecrets } from './secret.ts';
-import type { PartDeps } from '../../../reports/part-report.ts';
+import type { OperatorDeps } from '../../../view/deps.ts';
 import type { DatabasePass } from '../../database.ts';
 import { countSecondsUntilCheck, measureStuckSeconds } from './due.ts';
 import { renewTlsData, createTlsData } from './make.ts';
@@ -14,17 +14,15 @@ import { renewTlsData, createTlsData } from './make.ts';
 /** When the database's certificate expires, and the seconds after which to look again. */
 export type Kept = { until: string; again: number };
 
-type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
-
 /**
  * Keeps a certificate for a database. Its Secrets are not watched, because the status says when it expires. They are
  * read before that, when somebody asks for a reconcile, and when a pod makes no progress. A settled deployment reads
  * nothing.
  */
 export async function keepCertificate(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
-  pass: Pass,
+  pass: DatabasePass,
 ): Promise<Kept> {
   const { view, now } = pass;
   const { databaseCertificateUntil } = deployment.status ?? {};
@@ -43,9 +41,9 @@ export async function keepCertificate(
 
 /** Reads the Secrets and makes the parts that are due. Returns when the certificate expires. */
 async function renewCertificate(
-  deps: PartDeps,
+  deps: OperatorDeps,
   deployment: DeploymentResource,
-  { now, signal }: Pass,
+  { now, signal }: DatabasePass,
 ): Promise<Date> {
   const { kube, writer, settings } = deps;
   const hosts = listDatabaseHosts(deployment, settings);

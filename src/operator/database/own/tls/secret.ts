@@ -22,7 +22,7 @@ export function listDatabaseHosts(
  */
 export const buildTlsSecrets = (
   deployment: DeploymentResource,
-  { authority, server }: Pick<Made, 'authority' | 'server'>,
+  { authority, server }: Made,
 ): [TlsSecret, TlsSecret] => [
   buildSecret(deployment, {
     name: names.databaseAuthority(deployment.metadata.name),
