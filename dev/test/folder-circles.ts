@@ -14,7 +14,7 @@ type Arrow = { from: string; to: string; file: string };
  */
 export function listFolderCircles(root: string): FolderCircle[] {
   const arrows = new Map<string, Arrow[]>();
-  for (const file of globSync('src/**/*.ts', { cwd: root })) {
+  for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root })) {
     for (const [, path = ''] of readFileSync(join(root, file), 'utf8').matchAll(IMPORTED)) {
       const { folder, ...arrow } = buildArrow(file, join(dirname(file), path));
       if (arrow.from !== arrow.to) arrows.set(folder, [...(arrows.get(folder) ?? []), arrow]);

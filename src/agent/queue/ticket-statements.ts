@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto';
  */
 export type QueuePart = { name: string; sql: (parameter: number) => string; values: unknown[] };
 
-export type Waiting = { run_id: string; thread_id: string; after_seconds?: number };
+export type WaitingRun = { run_id: string; thread_id: string; after_seconds?: number };
 
 /** The life of a ticket: how often it is delivered again, and after how many seconds it expires and is deleted. */
 export type TicketLife = {
@@ -34,7 +34,7 @@ export const hashName = (text: string): string =>
 export function buildTicketInsert(
   queue: string,
   { retryLimit, expireInSeconds, deleteAfterSeconds }: TicketLife,
-  runs: readonly Waiting[],
+  runs: readonly WaitingRun[],
 ): QueuePart {
   const formatSql = (parameter: number): string =>
     `insert into pgboss.job (name, data, start_after, keep_until, policy, retry_limit, expire_seconds, deletion_seconds)

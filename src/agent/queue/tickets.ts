@@ -9,7 +9,7 @@ import {
   hashName,
   type QueuePart,
   type TicketLife,
-  type Waiting,
+  type WaitingRun,
 } from './ticket-statements.ts';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
@@ -23,12 +23,12 @@ const buildQueueName = (revision: string): string => `${SHARED}/${revision}`;
 
 export type Tickets = {
   /** Builds the insert of tickets, as a part of the statement that makes their runs. */
-  buildInsert(runs: readonly Waiting[]): QueuePart;
+  buildInsert(runs: readonly WaitingRun[]): QueuePart;
   /**
    * Sends a ticket, if the run's queue is one of this process. `continued` means that the run was under way before, so
    * it goes on before any new one begins.
    */
-  send(db: Db, run: Waiting & Pinned, options?: { continued?: boolean }): Promise<void>;
+  send(db: Db, run: WaitingRun & Pinned, options?: { continued?: boolean }): Promise<void>;
   /** Returns true if runs that are pinned to this revision, or to none, get tickets here. */
   has(revision: string | null): boolean;
   hasOwn: boolean;
@@ -157,7 +157,7 @@ async function openBoss(
   return boss;
 }
 
-const buildJob = ({ run_id, thread_id, after_seconds = 0 }: Waiting): JobInsert => ({
+const buildJob = ({ run_id, thread_id, after_seconds = 0 }: WaitingRun): JobInsert => ({
   data: { run_id, thread_id },
   ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }),
 });

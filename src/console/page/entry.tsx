@@ -1,9 +1,20 @@
 import { render } from 'preact';
+import { Jump } from './deployments/jump.tsx';
+import { DeploymentList } from './deployments/list.tsx';
 import { ConsoleApp, AppProvider } from './shell/app.ts';
 import { PageProvider } from './shell/page-parts.ts';
 import { FaultWall } from './shell/fault-wall.tsx';
-import { Shell } from './shell/shell.tsx';
+import { wrapLazy } from './shell/lazy.tsx';
+import { Shell, type Rooms } from './shell/shell.tsx';
 import { showUncaught } from './shell/uncaught.ts';
+
+const ROOMS: Rooms = {
+  Deployments: DeploymentList,
+  Deployment: wrapLazy(
+    async () => (await import('./deployment/deployment-page.tsx')).DeploymentPage,
+  ),
+  Jump,
+};
 
 function start(app: ConsoleApp): void {
   showUncaught(app.fault);
@@ -12,7 +23,7 @@ function start(app: ConsoleApp): void {
     <PageProvider value={app}>
       <AppProvider value={app}>
         <FaultWall>
-          <Shell />
+          <Shell rooms={ROOMS} />
         </FaultWall>
       </AppProvider>
     </PageProvider>,

@@ -34,7 +34,7 @@ import type {
 import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 
 /** A change of a deployment that a request asks for. */
-export type Change = {
+export type DeploymentChange = {
   /** The deployment as it will be. */
   wanted: WantedDeployment;
   /** False for a change that starts no pods: fields about them that kubectl wrote are not looked at then. */
@@ -51,7 +51,7 @@ export type Change = {
   | { kind: 'repeat' }
 );
 
-type ChangeOf<Kind extends Change['kind']> = Extract<Change, { kind: Kind }>;
+type ChangeOf<Kind extends DeploymentChange['kind']> = Extract<DeploymentChange, { kind: Kind }>;
 
 export type RuleContext = {
   config: ControlPlane['config'];
@@ -61,22 +61,26 @@ export type RuleContext = {
 };
 
 /** A rule and the changes that it holds for. It returns its faults, each with the path of a field. */
-type Rule = { [K in Change['kind']]?: (change: ChangeOf<K>, context: RuleContext) => Broken[] };
+type DeploymentRule = {
+  [K in DeploymentChange['kind']]?: (change: ChangeOf<K>, context: RuleContext) => Broken[];
+};
 
 /** A rule about the fields of a request, the same for a new deployment and for one that is changed. */
 const onSent = (
   check: (change: ChangeOf<'create'> | ChangeOf<'patch'>, context: RuleContext) => Broken[],
-): Rule => ({ create: check, patch: check });
+): DeploymentRule => ({ create: check, patch: check });
 
 /** A rule that holds for whatever starts pods. */
-const onPods = (check: (change: Change, context: RuleContext) => Broken[]): Rule => ({
+const onPods = (
+  check: (change: DeploymentChange, context: RuleContext) => Broken[],
+): DeploymentRule => ({
   create: check,
   patch: check,
   repeat: check,
 });
 
 /** All rules that need nothing but the request and the stored deployment, in the order of their sentences. */
-const RULES: readonly Rule[] = [
+const RULES: readonly DeploymentRule[] = [
   { patch: ({ sent, before }) => checkImmutables(before.answer, sent) },
   {
     patch: ({ sent, before: { resource } }) =>
@@ -117,7 +121,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Throws for the rules that a change breaks: a 422 for fields that no deployment may have, else a 400. */
-export function requireRules(change: Change, context: RuleContext): void {
+export function requireRules(change: DeploymentChange, context: RuleContext): void {
   const unfit =
     change.kind === 'repeat'
       ? []
@@ -127,7 +131,7 @@ export function requireRules(change: Change, context: RuleContext): void {
   if (broken.length > 0) throw new Rejected(broken.join('; '));
 }
 
-function checkRule(rule: Rule, change: Change, context: RuleContext): Broken[] {
+function checkRule(rule: DeploymentRule, change: DeploymentChange, context: RuleContext): Broken[] {
   switch (change.kind) {
     case 'create':
       return rule.create?.(change, context) ?? [];
@@ -146,7 +150,7 @@ type Place = { name: string; namespace: string };
  */
 export async function requireCluster(
   plane: Pick<ControlPlane, 'config' | 'kube' | 'stored'>,
-  change: Change,
+  change: DeploymentChange,
   { name, namespace, ...call }: CallContext & Place,
 ): Promise<void> {
   if (change.kind !== 'repeat')
@@ -163,11 +167,11 @@ export async function requireCluster(
   });
 }
 
-const getPodSpec = ({ wanted, startsPods }: Change): ResourceSpec | null | undefined =>
+const getPodSpec = ({ wanted, startsPods }: DeploymentChange): ResourceSpec | null | undefined =>
   startsPods ? wanted.source_config.resource_spec : undefined;
 
 /** Returns the image of the agent itself; undefined for one that a build will make. */
-const getImage = ({ kind, wanted, startsPods }: Change): string | null | undefined =>
+const getImage = ({ kind, wanted, startsPods }: DeploymentChange): string | null | undefined =>
   kind === 'create' || (startsPods && wanted.source !== 'git')
     ? wanted.source_revision_config.image_uri
     : undefined;

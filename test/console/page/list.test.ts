@@ -6,7 +6,7 @@ import {
   buildFilterQuery,
   filterRows,
 } from '../../../src/console/page/deployments/list-query.ts';
-import { measureRowWindow } from '../../../src/console/page/deployments/row-window.ts';
+import { measureRowWindow } from '../../../src/console/page/shell/row-window.ts';
 import { formatImage, formatSource } from '../../../src/console/page/deployments/source-text.ts';
 import type { DeploymentSummary } from '../../../src/schema/platform/deployment-summary.ts';
 

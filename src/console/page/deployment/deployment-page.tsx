@@ -32,7 +32,7 @@ const TABS = {
 } as const;
 type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'studioPart';
 
-const Studio = wrapLazy(async () => (await import('../studio/studio.tsx')).Studio);
+const Studio = wrapLazy(async () => (await import('./studio-tab.tsx')).Studio);
 
 export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
   const app = useApp();

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useMemo } from 'preact/hooks';
 import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
 import { useKeys } from '../shell/keys.ts';
 import type { ListFilter, SortColumn } from './list-query.ts';
-import { measureRowWindow } from './row-window.ts';
+import { measureRowWindow } from '../shell/row-window.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
 import { formatCommit, formatSource } from './source-text.ts';

@@ -5,7 +5,7 @@ import { saveFile } from '../shell/save-file.ts';
 import { FollowedLog } from './followed-log.ts';
 import { LOG_LEVELS, type LogLevel, DRAWN, type ShownLine } from './log-lines.ts';
 import { Button, Select } from '../shell/controls.tsx';
-import { measureRowWindow } from '../deployments/row-window.ts';
+import { measureRowWindow } from '../shell/row-window.ts';
 
 /** The log of a deployment's agents, or of the build of a revision. */
 export function LogView({ id, name, revision }: { id: string; name: string; revision?: string }) {

@@ -1,22 +1,29 @@
 import { useSignal, type Signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useApp } from './app.ts';
+import type { PlaceName } from './routes.ts';
 import { FaultShown } from './fault-wall.tsx';
 import { useKeys } from './keys.ts';
-import { Jump } from './jump.tsx';
 import { SignIn } from './sign-in.tsx';
 import { Time } from './time.tsx';
 import { Dialog } from './dialog.tsx';
 import { KEY_COMMANDS } from './key-commands.ts';
-import { DeploymentList } from '../deployments/list.tsx';
-import { wrapLazy } from './lazy.tsx';
 import { Fault, Button } from './controls.tsx';
 import { Table } from './table.tsx';
 import { THEMES } from './preferences.ts';
 import { TIME_MODES } from './time-text.ts';
 
+/** The rooms of the console, which the frame shows and does not know. */
+export type Rooms = {
+  Deployments: ComponentType;
+  Deployment: ComponentType<{ id: string; tab: Exclude<PlaceName, 'deployments'> }>;
+  /** Goes to a deployment by some letters of its name. */
+  Jump: ComponentType<{ close: () => void }>;
+};
+
 /** The frame of all places: where one is, whether the page is live, and who one is. */
-export function Shell() {
+export function Shell({ rooms }: { rooms: Rooms }) {
   const { session, fault } = useApp();
   if (session.value === undefined)
     return fault.value === undefined ? (
@@ -24,10 +31,10 @@ export function Shell() {
     ) : (
       <FaultShown fault={fault.value} />
     );
-  return session.value.signed_in ? <Frame /> : <SignIn />;
+  return session.value.signed_in ? <Frame rooms={rooms} /> : <SignIn />;
 }
 
-function Frame() {
+function Frame({ rooms }: { rooms: Rooms }) {
   const app = useApp();
   const { router, notice, fault } = app;
   const isHelping = useSignal(false);
@@ -62,12 +69,12 @@ function Frame() {
       </header>
       <Fault text={fault.value} />
       <div id="content" tabIndex={-1}>
-        <Places />
+        <Places rooms={rooms} />
       </div>
       <p class={notice.value === '' ? 'unseen' : 'notice'} role="status">
         {notice.value}
       </p>
-      {isJumping.value && <Jump close={() => (isJumping.value = false)} />}
+      {isJumping.value && <rooms.Jump close={() => (isJumping.value = false)} />}
       {isHelping.value && <Help close={() => (isHelping.value = false)} />}
     </>
   );
@@ -153,16 +160,12 @@ function Tenants() {
   );
 }
 
-const DeploymentPage = wrapLazy(
-  async () => (await import('../deployment/deployment-page.tsx')).DeploymentPage,
-);
-
-function Places() {
+function Places({ rooms: { Deployments, Deployment } }: { rooms: Rooms }) {
   const { router } = useApp();
   const { place } = router.located.value;
   if (place === undefined) return <Nowhere />;
-  if (place.name === 'deployments') return <DeploymentList />;
-  return <DeploymentPage key={place.parameters.id} id={place.parameters.id} tab={place.name} />;
+  if (place.name === 'deployments') return <Deployments />;
+  return <Deployment key={place.parameters.id} id={place.parameters.id} tab={place.name} />;
 }
 
 function Nowhere() {

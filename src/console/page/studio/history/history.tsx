@@ -10,7 +10,7 @@ import { formatNames, describeCheckpoint } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { TimeTravel } from './time-travel.ts';
 import { Fault, Button, Select, TextArea } from '../../shell/controls.tsx';
-import { measureRowWindow } from '../../deployments/row-window.ts';
+import { measureRowWindow } from '../../shell/row-window.ts';
 import type { ListedCheckpoint } from '../agent-answers.ts';
 import { buildLanes } from './lanes.ts';
 

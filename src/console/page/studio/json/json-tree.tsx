@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { measureRowWindow } from '../../deployments/row-window.ts';
+import { measureRowWindow } from '../../shell/row-window.ts';
 import type { JsonChild, JsonNode } from './json-scan.ts';
 import type { ScannedJson } from './json-text.ts';
 import { Button } from '../../shell/controls.tsx';

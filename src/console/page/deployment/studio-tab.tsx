@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks';
-import type { DeploymentDetail } from '../deployment/deployment-detail.ts';
+import type { DeploymentDetail } from './deployment-detail.ts';
 import { useApp } from '../shell/app.ts';
-import { StudioAgent } from './agent.ts';
-import { StudioFrame } from './frame.tsx';
-import { StudioProvider, type StudioParts } from './studio-parts.ts';
+import { StudioAgent } from '../studio/agent.ts';
+import { StudioFrame } from '../studio/frame.tsx';
+import { StudioProvider, type StudioParts } from '../studio/studio-parts.ts';
 
 /** The studio of a deployment's agent. A deployment that sleeps is not woken by looking. */
 export function Studio({ detail }: { detail: DeploymentDetail }) {

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
-import { listJumpTargets } from '../deployments/jump-targets.ts';
-import { StateShown } from '../deployments/state-shown.tsx';
-import { useApp } from './app.ts';
-import { Dialog } from './dialog.tsx';
+import { listJumpTargets } from './jump-targets.ts';
+import { StateShown } from './state-shown.tsx';
+import { useApp } from '../shell/app.ts';
+import { Dialog } from '../shell/dialog.tsx';
 
 const buildId = (index: number): string => `jump-${index}`;
 
