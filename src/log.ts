@@ -122,6 +122,43 @@ const OF_PROGRAMS = ['process', 'trace_id', 'request_id'];
 /** Fields that say whose line it is. Users' own code prints many lines, so each has its graph and node alone. */
 const OF_SOURCE = ['source', 'stream', 'logger', 'run_id', 'thread_id'];
 
+const FRAME = /^\s+(?:File ".*", line \d+|at .)/;
+/** Lines of a frame of Python below its first one: the code, and marks under it. */
+const CODE = /^ {4}\s*(?!File "|at )\S/;
+const OF_LIBRARY =
+  /[/\\](?:site-packages|dist-packages|node_modules)[/\\]|[/\\]lib[/\\]python3\.|<frozen |node:/;
+
+type Part = { lines: string[]; isFrame: boolean; isOfLibrary: boolean };
+
+/**
+ * Returns a text without the frames of libraries in its stacks: people look for their own lines. Where no frame is
+ * theirs, the first and the last one stay, because one of them has failed.
+ */
+function hideLibraryFrames(text: string): string {
+  const parts: Part[] = [];
+  for (const line of text.split('\n')) {
+    const last = parts.at(-1);
+    const isFrame = FRAME.test(line);
+    if (last?.isFrame === true && CODE.test(line)) last.lines.push(line);
+    else parts.push({ lines: [line], isFrame, isOfLibrary: isFrame && OF_LIBRARY.test(line) });
+  }
+  const frames = parts.filter(({ isFrame }) => isFrame);
+  const hasOwn = frames.some(({ isOfLibrary }) => !isOfLibrary);
+  const shown = hasOwn ? [] : [frames[0], frames.at(-1)];
+  const lines: string[] = [];
+  let hidden = 0;
+  for (const part of [...parts, undefined]) {
+    if (part?.isOfLibrary === true && !shown.includes(part)) {
+      hidden++;
+      continue;
+    }
+    if (hidden > 0) lines.push(`  ... ${hidden} of libraries`);
+    hidden = 0;
+    lines.push(...(part?.lines ?? []));
+  }
+  return lines.join('\n');
+}
+
 /** Returns a log line as a person reads it: time, level, the graph and its node, message, then the data. */
 export function formatLogLine(text: string): string {
   let line: PrettyLine;
@@ -142,9 +179,11 @@ export function formatLogLine(text: string): string {
     );
   const place = [graph_id, node].filter((part) => typeof part === 'string').join('/');
   const hasStack = level === 'error' || level === 'fatal';
-  // The logger joins the messages of an error and of what caused it by colons.
+  // The logger joins the messages of an error and of its causes by colons.
   const reason = (hasStack ? err?.stack : undefined) ?? err?.message?.replaceAll('.: ', ': ') ?? '';
-  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${msg}${fields.join('')}${msg && reason && ': '}${reason}`;
+  return hideLibraryFrames(
+    `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${msg}${fields.join('')}${msg && reason && ': '}${reason}`,
+  );
 }
 
 /** Writes a line of the log for a person. Threads print by the main thread, so all lines keep their order. */

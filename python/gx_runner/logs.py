@@ -6,6 +6,7 @@ import contextvars
 import datetime
 import io
 import logging
+import re
 import sys
 import threading
 import traceback
@@ -49,7 +50,10 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self.write(_find_level(record.levelno), record.getMessage(), record)
+            text = record.getMessage()
+            # A warning of Python's has the line of code below it.
+            text = re.sub(r"\n  .*\n?\Z", "", text) if record.name == "py.warnings" else text
+            self.write(_find_level(record.levelno), text, record)
         except Exception:
             self.handleError(record)
 

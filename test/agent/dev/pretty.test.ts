@@ -29,6 +29,35 @@ describe('a log line for a person', () => {
     expect(line({ level: 'error', err })).toBe('10:43:38 error reloaded: Error: gone\n    at here');
   });
 
+  const own = '  File "/project/graph.py", line 3, in node\n    ask()';
+  const library = (name: string): string =>
+    `  File "/project/.venv/lib/python3.12/site-packages/${name}.py", line 9, in run\n    raise it\n    ^^^^^`;
+  const first = 'Error: gone\n    at ask (/project/graph.ts:3:4)';
+
+  test.each([
+    [
+      `${library('a')}\n${library('b')}\n${own}\n${library('c')}`,
+      `  ... 2 of libraries\n${own}\n  ... 1 of libraries`,
+    ],
+    [
+      `${library('a')}\n${library('b')}\n${library('c')}`,
+      `${library('a')}\n  ... 1 of libraries\n${library('c')}`,
+    ],
+    [
+      `  File "<frozen importlib._bootstrap>", line 1204, in _gcd_import\n${own}`,
+      `  ... 1 of libraries\n${own}`,
+    ],
+    [
+      `${first}\n    at run (file:///project/node_modules/a/b.js:1:2)\n    at node:internal/process:1:2\ncaused by: TypeError: x`,
+      `${first}\n  ... 2 of libraries\ncaused by: TypeError: x`,
+    ],
+  ])('a stack has the frames of the project: %#', (stack, shown) => {
+    expect(line({ level: 'error', err: { message: 'gone', stack: `gone\n${stack}` } })).toBe(
+      `10:43:38 error reloaded: gone\n${shown}`,
+    );
+    expect(line({ msg: `it waits\n${stack}` })).toBe(`10:43:38 info  it waits\n${shown}`);
+  });
+
   test.each(['hello', '{"level":30,"time":1700000000000,"msg":"of another log"}', '[1]', 'null'])(
     'a line that is not of the log stays as it is: %s',
     (text) => expect(formatLogLine(text)).toBe(text),
