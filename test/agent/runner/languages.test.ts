@@ -160,7 +160,11 @@ describe('a start fails with a sentence where', () => {
       config,
       env: { GX_PYTHON },
     });
-    expect([code === 0, output.includes(sentence)]).toEqual([false, true]);
+    expect([code === 0, output.includes(sentence), output.includes('Traceback')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
   });
 
   test('the connections are not enough for both languages', async () => {
