@@ -2,6 +2,6 @@
 # base image has; an agent with packages of its own adds
 # `RUN npm ci && node /app/src/main.ts agent-build && npm prune --omit=dev`. Graphs in Python begin with gx-agent-server-python, and with
 # packages of their own they add `RUN uv pip install --requirement requirements.txt`.
-ARG AGENT_SERVER=docker.io/gx/gx-agent-server:latest
+ARG AGENT_SERVER=registry.invalid/gx/gx-agent-server:latest
 FROM ${AGENT_SERVER}
 COPY . .

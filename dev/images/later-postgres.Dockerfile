@@ -1,5 +1,5 @@
 # gx-postgres with the next major version of Postgres, which Debian's next release has. A test moves a database to it.
-ARG POSTGRES=docker.io/gx/gx-postgres:latest
+ARG POSTGRES=registry.invalid/gx/gx-postgres:latest
 FROM ${POSTGRES}
 USER root
 # A copy of the archive may be older than the release says to trust it for.

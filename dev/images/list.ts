@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { decideLanguage } from '../../src/schema/agent/code-place.ts';
 import { UsageError } from '../errors.ts';
 import { hashContent } from './key.ts';
+import { NO_REGISTRY } from './registry.ts';
 
 /** Base images that only some images need, by their build argument. */
 export type BaseName = 'BUILDKIT';
@@ -146,7 +147,8 @@ export function chooseImages(names: readonly string[] | undefined): Image[] {
  * Returns a key that changes with anything that the image is made from. `base` is the image that the engine builds on.
  */
 function computeKey(image: Image, base: string): string {
-  const parent = image.parent === undefined ? '' : computeKey(image.parent.image, base);
+  // An archive has the whole reference in it, so its key changes with the registry, too.
+  const parent = image.parent === undefined ? NO_REGISTRY : computeKey(image.parent.image, base);
   return hashContent(root, image.inputs, [base, parent, image.target ?? '']);
 }
 
@@ -155,4 +157,4 @@ function computeKey(image: Image, base: string): string {
  * old image.
  */
 export const buildImageReference = (image: Image, base: string): string =>
-  `docker.io/gx/${image.name}:dev-${computeKey(image, base)}`;
+  `${NO_REGISTRY}/gx/${image.name}:dev-${computeKey(image, base)}`;

@@ -2,6 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine } from './engine.ts';
 import { folders } from './folders.ts';
+import { NO_REGISTRY } from './registry.ts';
 
 const KEPT = 2;
 
@@ -23,6 +24,6 @@ export async function prune(engine: Engine, name: string): Promise<void> {
   );
   for (const { file, key } of aged.toSorted((a, b) => b.time - a.time).slice(KEPT)) {
     await rm(file, { force: true });
-    await engine.remove(`docker.io/gx/${name}:dev-${key}`);
+    await engine.remove(`${NO_REGISTRY}/gx/${name}:dev-${key}`);
   }
 }

@@ -3,6 +3,7 @@ import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureTools } from '../cluster/parts.ts';
 import { runProcess } from '../commands.ts';
+import { NO_REGISTRY } from '../images/registry.ts';
 import { addAnnotations, type ReleasedImage } from './annotations.ts';
 import type { Change } from './changelog.ts';
 import { packFolder } from './packed.ts';
@@ -57,7 +58,7 @@ metadata:
 
 /**
  * Returns the objects of a packed chart in one file, for kubectl: as Helm renders them with default values, behind
- * their namespace.
+ * their namespace. Their reader writes a registry in the place of `NO_REGISTRY`.
  */
 export async function installYaml(chart: string): Promise<string> {
   const { helm } = await ensureTools(['helm']);
@@ -68,6 +69,8 @@ export async function installYaml(chart: string): Promise<string> {
     '--namespace',
     'gx-system',
     '--skip-tests',
+    '--set',
+    `images.registry=${NO_REGISTRY}`,
   ]);
   return `${NAMESPACE}${rendered}`;
 }

@@ -106,7 +106,7 @@ test('the script of the release copies each image of its list into the registry'
     0,
     listed.map(
       (reference) =>
-        `${reference} -> ${registry.host}/gx-mirror/${reference.replace('docker.io/', '')}`,
+        `${reference} -> ${registry.host}/gx-mirror/${reference.replace('registry.invalid/', '')}`,
     ),
   ]);
   expect(listed.length).toBeGreaterThanOrEqual(6);

@@ -212,9 +212,9 @@ describe('with a registry', () => {
 
   test('the operator is told all of it, and the images of this version by default', async () => {
     expect(await environment('operator', rendered())).toMatchObject({
-      GX_BUILD_IMAGE: 'docker.io/gx/gx-builder:0.1.0',
-      GX_BUILD_BASE_IMAGE: 'docker.io/gx/gx-agent-server:0.1.0',
-      GX_BUILD_PYTHON_BASE_IMAGE: 'docker.io/gx/gx-agent-server-python:0.1.0',
+      GX_BUILD_IMAGE: 'registry.invalid/gx/gx-builder:0.1.0',
+      GX_BUILD_BASE_IMAGE: 'registry.invalid/gx/gx-agent-server:0.1.0',
+      GX_BUILD_PYTHON_BASE_IMAGE: 'registry.invalid/gx/gx-agent-server-python:0.1.0',
       GX_BUILD_NAMESPACE: 'gx-builds',
       GX_GIT_NAMESPACE: 'gx-git',
       GX_BUILDER_REPOSITORY: REGISTRY,
@@ -298,7 +298,7 @@ describe('with a registry', () => {
     });
     const names = {
       GX_BUILDKIT_NAMESPACE: namespace,
-      GX_BUILDKIT_IMAGE: 'docker.io/gx/gx-buildkit:0.1.0',
+      GX_BUILDKIT_IMAGE: 'registry.invalid/gx/gx-buildkit:0.1.0',
     };
     expect(await environment('operator', objects)).toMatchObject(names);
     expect(await environment('control-plane', objects)).toMatchObject({

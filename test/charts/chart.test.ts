@@ -423,8 +423,8 @@ describe('settings', () => {
       port: 8081,
     });
     expect(operator.settings).toMatchObject({
-      databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
-      storeImage: 'docker.io/gx/gx-valkey:0.1.0',
+      databaseImage: 'registry.invalid/gx/gx-postgres:0.1.0',
+      storeImage: 'registry.invalid/gx/gx-valkey:0.1.0',
       exposeAs: 'NodePort',
       nodeHost: 'node',
       storageClass: 'fast',
@@ -512,9 +512,9 @@ describe('settings', () => {
       gateway: { service: 'gx-gateway', namespace: expect.any(String) as string },
       console: { namespace: expect.any(String) as string },
       controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.local:80',
-      databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
-      storeImage: 'docker.io/gx/gx-valkey:0.1.0',
-      backups: { ...own.backups, image: 'docker.io/gx/gx-platform:0.1.0' },
+      databaseImage: 'registry.invalid/gx/gx-postgres:0.1.0',
+      storeImage: 'registry.invalid/gx/gx-valkey:0.1.0',
+      backups: { ...own.backups, image: 'registry.invalid/gx/gx-platform:0.1.0' },
     });
     const {
       namespace: _namespace,

@@ -18,6 +18,7 @@ afterAll(() => stage.stop());
 
 const helmed = (...args: string[]) => {
   const values = [
+    '--set=images.registry=registry.example.com/me',
     '--set=crds.install=false',
     '--set=agents.listener.create=false',
     `--set=agents.namespaces={${stage.namespace}-a}`,

@@ -21,6 +21,7 @@ beforeAll(async () => {
 }, 1_200_000);
 
 const values = (given: { listener?: boolean; namespaces: string[] }): string[] => [
+  '--set=images.registry=registry.example.com/me',
   '--set=crds.install=false',
   `--set=agents.listener.create=${given.listener ?? true}`,
   `--set=agents.namespaces={${given.namespaces.join(',')}}`,

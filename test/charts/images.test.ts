@@ -52,10 +52,11 @@ const NAMES = ['platform', ...Object.keys(VARIABLES)];
 test('every image is of the version of the chart, in one registry', async () => {
   const found = await images({});
   expect(found).toMatchObject({
-    platform: 'docker.io/gx/gx-platform:0.1.0',
-    agentServer: 'docker.io/gx/gx-agent-server:0.1.0',
+    platform: 'registry.invalid/gx/gx-platform:0.1.0',
+    agentServer: 'registry.invalid/gx/gx-agent-server:0.1.0',
   });
-  for (const name of NAMES) expect(found[name]).toMatch(/^docker[.]io\/gx\/gx-[a-z-]+:0[.]1[.]0$/);
+  for (const name of NAMES)
+    expect(found[name]).toMatch(/^registry[.]invalid\/gx\/gx-[a-z-]+:0[.]1[.]0$/);
 });
 
 test.each([
@@ -83,7 +84,7 @@ test.each(NAMES)('%s may have a place, a tag and a digest of its own', async (na
     `own.internal/a/team/image:1.2@${DIGEST}`,
   );
   expect((await images({ images: { [name]: { digest: DIGEST } } }))[name]).toMatch(
-    new RegExp(`^docker[.]io/gx/gx-[a-z-]+@${DIGEST}$`),
+    new RegExp(`^registry[.]invalid/gx/gx-[a-z-]+@${DIGEST}$`),
   );
 });
 
@@ -110,6 +111,7 @@ describe('a value that is no part of a reference ends the render with its name',
       { images: { registry: 'registry internal' } },
       'images.registry: "registry internal" is no registry',
     ],
+    [{ images: { registry: '' } }, 'images.registry is empty: name the registry'],
     [{ images: { platform: { repository: 'gx/gx-platform:1' } } }, 'images.platform.repository'],
     [{ images: { platform: { tag: `1@${DIGEST}` } } }, 'images.platform.tag'],
   ])('%j', async (values, sentence) => {

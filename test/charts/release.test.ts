@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { runProcess } from '../../dev/commands.ts';
+import { NO_REGISTRY } from '../../dev/images/registry.ts';
 import { listChartImages } from '../../dev/release/chart-images.ts';
 import { parseVersionNotes } from '../../dev/release/changelog.ts';
 import { writePackages } from '../../dev/release/release.ts';
@@ -26,6 +27,9 @@ const images = listChartImages(readFileSync('charts/gx-platform/values.yaml', 'u
     platforms: ['linux/amd64'],
   }),
 );
+
+/** What an installation has to name. */
+const SET = ['--set', `images.registry=${NO_REGISTRY}`];
 
 let helm: (...args: string[]) => Promise<string>;
 let seconds: number;
@@ -80,6 +84,7 @@ test('install.yaml has the objects of the chart with default values, behind thei
     '--namespace',
     'gx-system',
     '--skip-tests',
+    ...SET,
   );
   expect(text.endsWith(rendered)).toBe(true);
   const [namespace, ...others] = parseAllDocuments(text).map(
@@ -88,11 +93,11 @@ test('install.yaml has the objects of the chart with default values, behind thei
   expect(others.length).toBeGreaterThan(30);
   const [own] = parseAllDocuments(readFileSync('config/default/namespaces.yaml', 'utf8'));
   expect(namespace).toEqual(own?.toJS());
-  expect(text).toContain(`image: docker.io/gx/gx-platform:${version}`);
+  expect(text).toContain(`image: registry.invalid/gx/gx-platform:${version}`);
 });
 
 test('Helm takes the packed chart, by tags and by digests, and shows its annotations', async () => {
-  expect(await helm('lint', '--strict', chart)).toContain('0 chart(s) failed');
+  expect(await helm('lint', '--strict', chart, ...SET)).toContain('0 chart(s) failed');
   const shown = parse(await helm('show', 'chart', chart)) as {
     version: string;
     annotations: Record<string, string>;
@@ -106,9 +111,9 @@ test('Helm takes the packed chart, by tags and by digests, and shows its annotat
   expect(parse(shown.annotations['artifacthub.io/crds'] ?? '')).toHaveLength(
     readdirSync('crds').length,
   );
-  const pinned = await helm('template', 'gx', chart, '--values', inFirst('digests.yaml'));
+  const pinned = await helm('template', 'gx', chart, ...SET, '--values', inFirst('digests.yaml'));
   const used = new Set(
-    [...pinned.matchAll(/docker\.io\/gx\/[\w-]+[:@]\S+/g)].map(([reference]) =>
+    [...pinned.matchAll(/registry\.invalid\/gx\/[\w-]+[:@]\S+/g)].map(([reference]) =>
       reference.replace(/"$/, ''),
     ),
   );

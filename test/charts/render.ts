@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
+import { NO_REGISTRY } from '../../dev/images/registry.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -72,7 +73,7 @@ export async function renderer(): Promise<Renderer> {
           '-',
           ...flags,
         ],
-        JSON.stringify(values),
+        buildInput(values),
       );
     },
     tests: (values = {}) =>
@@ -89,7 +90,7 @@ export async function renderer(): Promise<Renderer> {
           '--values',
           '-',
         ],
-        JSON.stringify(values),
+        buildInput(values),
       ),
     notes: async (values = {}) => {
       const said = await output(
@@ -104,19 +105,19 @@ export async function renderer(): Promise<Renderer> {
           '--values',
           '-',
         ],
-        JSON.stringify(values),
+        buildInput(values),
       );
       return said.slice(said.lastIndexOf('\nNOTES:'));
     },
     lint: (values = {}) =>
-      output(
-        helm,
-        ['lint', 'charts/gx-platform', '--strict', '--values', '-'],
-        JSON.stringify(values),
-      ),
+      output(helm, ['lint', 'charts/gx-platform', '--strict', '--values', '-'], buildInput(values)),
     kustomize: (folder) => render(kubectl, ['kustomize', folder]),
   };
 }
+
+/** Returns values as Helm reads them, with the registry that an installation has to name. */
+const buildInput = (values: { images?: object }): string =>
+  JSON.stringify({ ...values, images: { registry: NO_REGISTRY, ...values.images } });
 
 const objectsIn = (text: string): KubeYaml[] =>
   parseAllDocuments(text)

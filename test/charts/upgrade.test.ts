@@ -52,8 +52,9 @@ afterEach(async () => {
   await server.stop();
 });
 
+const REGISTRY = ['--set', 'images.registry=registry.example.com/me'];
 const install = (...values: string[]) =>
-  helm('install', 'gx', CHART, '--create-namespace', ...values);
+  helm('install', 'gx', CHART, '--create-namespace', ...REGISTRY, ...values);
 const upgrade = (...values: string[]) =>
   helm('upgrade', 'gx', CHART, '--reset-then-reuse-values', ...values);
 

@@ -131,7 +131,7 @@ async function applyRelease(
   values: string,
 ): Promise<string> {
   const rendered = await typed(
-    `helm template gx charts/gx-platform --namespace ${namespace} --set crds.install=false ${values}`,
+    `helm template gx charts/gx-platform --namespace ${namespace} --set crds.install=false --set images.registry=registry.example.com/me ${values}`,
     server.kubeconfig,
   );
   const objects = parseAllDocuments(rendered.stdout).flatMap(

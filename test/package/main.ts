@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -14,7 +14,8 @@ import { Project } from '../matrix/project.ts';
 
 /*
  * A developer's first hour: `npm pack`, the tarball in an empty project, `gx new`, `gx dev`, and a run by the SDK. It
- * runs on today's Node and on the lowest one, which does not strip types.
+ * runs on today's Node and on the lowest one, which does not strip types. Then a copy of each example, outside of the
+ * checkout, as examples/README.md says.
  */
 
 const NODES = ['^24', '22.15.0'];
@@ -85,11 +86,13 @@ async function firstHour(tarball: string, node: string): Promise<void> {
     cwd: folder,
     env: alone,
   });
-  await served(folder, alone);
+  await served(folder, alone, talkByTokens);
 }
 
+type Talk = (client: Client, apiUrl: string) => Promise<void>;
+
 /** Runs `npm run dev` as the project's README says, and has one conversation. */
-async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function served(folder: string, env: NodeJS.ProcessEnv, talk: Talk): Promise<void> {
   const child = spawn('npm', ['run', 'dev', '--', '--port', '0'], {
     cwd: folder,
     env,
@@ -109,7 +112,7 @@ async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
     );
     const url = address();
     assert.ok(url !== undefined, output);
-    await converse(url);
+    await talk(new Client({ apiUrl: url, apiKey: null }), url);
     for (const path of ['docs', 'chat', 'studio'])
       assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
   } finally {
@@ -120,8 +123,7 @@ async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   assert.doesNotMatch(output, /Error|ExperimentalWarning/);
 }
 
-async function converse(apiUrl: string): Promise<void> {
-  const client = new Client({ apiUrl, apiKey: null });
+async function talkByTokens(client: Client): Promise<void> {
   const { thread_id } = await client.threads.create();
   const input = { messages: [{ role: 'user', content: 'hello' }] };
   const stream = client.runs.stream(thread_id, 'agent', { input, streamMode: ['messages-tuple'] });
@@ -135,6 +137,66 @@ async function converse(apiUrl: string): Promise<void> {
   );
   assert.match(tokens.join(''), /^You said "hello"\./);
   assert.equal((await client.threads.get(thread_id)).status, 'idle');
+}
+
+/** The last words of the agent, or what it asks. */
+async function ask(client: Client, graph: string, payload: object, thread?: string) {
+  const waiting =
+    thread === undefined
+      ? client.runs.wait(null, graph, payload)
+      : client.runs.wait(thread, graph, payload);
+  const values = (await waiting) as {
+    messages: { content: string }[];
+    __interrupt__?: unknown[];
+  };
+  assert.ok(Array.isArray(values.messages), JSON.stringify(values));
+  return JSON.stringify(values.__interrupt__ ?? values.messages.at(-1)?.content);
+}
+
+const say = (content: string) => ({ input: { messages: [{ role: 'human', content }] } });
+
+/** What the README of each example, or that of all examples, tells its reader to say, and what comes back. */
+const EXAMPLES: Record<string, Talk> = {
+  tools: async (client) =>
+    assert.match(await ask(client, 'tools', say('What is the weather in Paris?')), /sunny/),
+  async approval(client) {
+    const { thread_id } = await client.threads.create();
+    const asked = await ask(client, 'approval', say('we meet on Monday'), thread_id);
+    assert.match(asked, /we meet on Monday/);
+    const answer = { command: { resume: 'yes' } };
+    assert.match(await ask(client, 'approval', answer, thread_id), /The mail is sent/);
+  },
+  async memory(client) {
+    await ask(client, 'memory', say('Remember that I like tea'));
+    assert.match(await ask(client, 'memory', say('What do you know about me?')), /I like tea/);
+  },
+  subagents: async (client) =>
+    assert.match(await ask(client, 'subagents', say('What about green tea?')), /green tea/),
+  echo: async (client) =>
+    assert.match(await ask(client, 'echo', say('hello out there')), /hello out there/),
+  async js(client) {
+    const { thread_id } = await client.threads.create();
+    assert.match(await ask(client, 'approval', say('good news'), thread_id), /good news/);
+    const answer = { command: { resume: 'yes' } };
+    assert.match(await ask(client, 'approval', answer, thread_id), /good news/);
+  },
+};
+
+/** Copies the example, and does what examples/README.md says of a copy. */
+async function copied(example: string, talk: Talk, tarball: string): Promise<void> {
+  await using project = new Project();
+  const folder = join(project.folder, 'my-agent');
+  // Whoever tried the example in the checkout has data there, too.
+  const isSource = (file: string) => !/\/(\.gx|node_modules)$/.test(file);
+  cpSync(join('examples', example), folder, { recursive: true, filter: isSource });
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  await run('npm', ['install', '--save-dev', tarball, ...quiet], { cwd: folder });
+  // The checkout's own programs are left out, so that the project finds nothing but its own.
+  const outside = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((place) => !resolve(place).startsWith(process.cwd()));
+  const PATH = [join(process.execPath, '..'), ...outside].join(delimiter);
+  await served(folder, { ...process.env, PATH }, talk);
 }
 
 /** Returns what `gx dev` says on a Node that is too old. */
@@ -155,6 +217,12 @@ async function main(): Promise<void> {
     for (const node of NODES)
       await step(`first hour on Node ${node}`, () => firstHour(tarball, node));
     await step(`a sentence on Node ${TOO_OLD}`, () => refused(tarball));
+    const others = readdirSync('examples').filter(
+      (name) => existsSync(join('examples', name, 'package.json')) && name !== 'new',
+    );
+    assert.deepEqual(Object.keys(EXAMPLES).toSorted(), others.toSorted(), 'each example is copied');
+    for (const [example, talk] of Object.entries(EXAMPLES))
+      await step(`a copy of ${example}`, () => copied(example, talk, tarball));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

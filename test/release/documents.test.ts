@@ -20,7 +20,7 @@ const DIGEST = `sha256:${'0a'.repeat(32)}`;
 const image = {
   value: 'platform',
   name: 'gx-platform',
-  reference: 'docker.io/gx/gx-platform:1.2.3',
+  reference: 'registry.invalid/gx/gx-platform:1.2.3',
   digest: DIGEST,
   platforms: ['linux/amd64'],
 };
@@ -28,7 +28,7 @@ const made = { seconds: 1_700_000_000, version: '1.2.3', license: 'Apache-2.0' }
 
 test('the images of a chart are those of its values, at its version', () => {
   const values =
-    'images:\n  registry: docker.io\n  platform: { registry: "", repository: gx/gx-platform, tag: "" }\n  pullSecrets: []\n';
+    'images:\n  registry: ""\n  platform: { registry: "", repository: gx/gx-platform, tag: "" }\n  pullSecrets: []\n';
   const { digest: _digest, platforms: _platforms, ...named } = image;
   expect(listChartImages(values, '1.2.3')).toEqual([named]);
   expect(parse(formatDigestValues([image]))).toEqual({ images: { platform: { digest: DIGEST } } });
@@ -92,7 +92,7 @@ describe('a bill of materials', () => {
     const { metadata } = JSON.parse(bill) as Bom;
     expect(metadata.timestamp).toBe('2023-11-14T22:13:20.000Z');
     expect(metadata.component.purl).toBe(
-      `pkg:oci/gx-platform@${encodeURIComponent(DIGEST)}?repository_url=docker.io%2Fgx%2Fgx-platform`,
+      `pkg:oci/gx-platform@${encodeURIComponent(DIGEST)}?repository_url=registry.invalid%2Fgx%2Fgx-platform`,
     );
     expect(bill).toBe(
       buildImageBill(image, [{ components: [component('a'), component('b')] }], made),

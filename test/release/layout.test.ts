@@ -16,7 +16,11 @@ const facts = {
   license: 'Apache-2.0',
   commit: { hash: 'abc', seconds: 1_700_000_000 },
 };
-const named = (name: string) => ({ value: name, name, reference: `docker.io/gx/${name}:1.2.3` });
+const named = (name: string) => ({
+  value: name,
+  name,
+  reference: `registry.invalid/gx/${name}:1.2.3`,
+});
 const sha = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 type Descriptor = { digest: string; mediaType: string; size: number; platform?: object };

@@ -9,7 +9,7 @@ import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 import { savedImage } from './saved-image.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'gx-mirror-'));
-const reference = 'docker.io/gx/gx-platform:1.2.3';
+const reference = 'registry.invalid/gx/gx-platform:1.2.3';
 let registry: TestRegistry;
 let digest: string;
 let mirror: (...args: string[]) => Promise<string>;

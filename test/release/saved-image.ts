@@ -36,7 +36,7 @@ export async function savedImage(archive: string, layers: string[]): Promise<str
     layers: made,
   };
   writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
-  await createOciArchive(folder, 'docker.io/gx/saved:1', archive);
+  await createOciArchive(folder, 'registry.invalid/gx/saved:1', archive);
   return archive;
 }
 

@@ -327,8 +327,8 @@ credentials there or believes their answers, and those that the administrator li
 {{- $host := lower . -}}
 {{- if and (regexMatch "^([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+$" $host) (not (regexMatch "[.][0-9]+$" $host)) }}{{ $found = append $found $host }}{{ end -}}
 {{- end -}}
-{{- /* Everybody's registry is nobody's host here. */}}
-{{- toJson (without ($found | sortAlpha) "docker.io") -}}
+{{- /* Everybody's registry is nobody's host here, and the one that stands for none in config and install.yaml neither. */}}
+{{- toJson (without ($found | sortAlpha) "docker.io" "registry.invalid") -}}
 {{- end }}
 
 {{/*

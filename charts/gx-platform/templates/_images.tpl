@@ -3,6 +3,7 @@
 {{- $images := .root.Values.images -}}
 {{- $image := get $images .name -}}
 {{- $registry := $image.registry | default .root.Values.global.imageRegistry | default $images.registry | trimSuffix "/" -}}
+{{- if not $registry }}{{ fail "images.registry is empty: name the registry that has your images, such as registry.example.com/me (docs/quick-start.md builds and pushes them); no public registry has them" }}{{ end -}}
 {{- $tag := $image.tag | default (ternary "" .root.Chart.AppVersion (ne $image.digest "")) -}}
 {{- printf "%s/%s%s%s" $registry $image.repository (ternary "" (printf ":%s" $tag) (empty $tag)) (ternary "" (printf "@%s" $image.digest) (empty $image.digest)) -}}
 {{- end }}

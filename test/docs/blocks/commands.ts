@@ -73,6 +73,7 @@ const KINDS =
   /^(pods?|secrets?|deployments?|deploy|nodes?|namespaces?|ns|events|pvc|jobs?|lease|svc|crd|configmaps?|networkpolicy|resourcequota|rolebinding|httproute|ingress|all|clusters\.postgresql\.cnpg\.io)$/;
 const VERBS = [
   'get',
+  'kustomize',
   'apply',
   'patch',
   'annotate',
@@ -129,7 +130,7 @@ function faultsOfKubectl({ args: given, input }: Call): string[] {
   if (definition !== undefined) faults.push(...faultsOfPaths(definition, args));
   if (args.includes('apply') && args.includes('-') && !isOfAProgram(input))
     faults.push(...parseAllDocuments(input).flatMap((one) => faultsOfResource(one.toJS() as Json)));
-  const folder = flag(args, '-k');
+  const folder = verb === 'kustomize' ? rest[0] : flag(args, '-k');
   if (folder !== undefined && !existsSync(folder)) faults.push(`there is no ${folder}`);
   for (const arg of args) faults.push(...faultsOfNames(arg));
   if (end >= 0 && given[end + 1] === 'api-key') faults.push(...faultsOfKeys(given.slice(end + 2)));
