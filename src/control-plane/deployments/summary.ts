@@ -13,7 +13,7 @@ import { getDeploymentStatus, isManaged } from './resource.ts';
 import { getRevisionStatus } from '../revisions/resource.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';
 import type { Summarized } from '../stored/overview.ts';
-import type { UnmatchedPush } from '../stored/unmatched-pushes.ts';
+import type { UnmatchedPush } from '../stored/shared-pushes.ts';
 
 /** Returns a deployment as a row of a list. */
 export function buildDeploymentSummary({

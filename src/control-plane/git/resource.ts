@@ -15,7 +15,7 @@ import {
   toCanonicalPem,
   trimCredential,
 } from '../../schema/platform/pasted-credential.ts';
-import type { UnmatchedPush } from '../stored/unmatched-pushes.ts';
+import type { UnmatchedPush } from '../stored/shared-pushes.ts';
 import {
   buildClosedSchema,
   buildDateTimeSchema,

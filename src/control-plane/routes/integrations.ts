@@ -41,10 +41,13 @@ const route = buildRestRouteMakers<[Plane]>('integrations');
 const Path = Type.Object({ integration_id: buildUuidSchema('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
 
-const buildConnectionAnswer = (known: KnownIntegration, { integrations }: Plane): GitConnection =>
+const buildConnectionAnswer = async (
+  known: KnownIntegration,
+  { integrations }: Plane,
+): Promise<GitConnection> =>
   toConnectionAnswer(known, {
     createdAt: known.resource?.metadata.creationTimestamp,
-    unmatched: integrations.findLastUnmatched(known),
+    unmatched: await integrations.findLastUnmatched(known),
   });
 
 type Given = Pick<
@@ -99,10 +102,12 @@ const connectionRoutes = bindRoutes([
       'List connections to git hosts with their settings, without secrets. Needs the role admin.',
     access: 'admin',
     answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) } },
-    handler: ({ caller }, plane) =>
+    handler: async ({ caller }, plane) =>
       answerJson(
-        listOwnIntegrations(plane, caller.tenantId).map((integration) =>
-          buildConnectionAnswer(integration, plane),
+        await Promise.all(
+          listOwnIntegrations(plane, caller.tenantId).map((integration) =>
+            buildConnectionAnswer(integration, plane),
+          ),
         ),
       ),
   }),
@@ -114,7 +119,10 @@ const connectionRoutes = bindRoutes([
     body: GitIntegrationRequest,
     answers: { 201: one, 400: rejected },
     handler: async ({ body, ...asking }, plane) =>
-      answerJson(buildConnectionAnswer(await createIntegration(plane, body, asking), plane), 201),
+      answerJson(
+        await buildConnectionAnswer(await createIntegration(plane, body, asking), plane),
+        201,
+      ),
   }),
   route.delete('/v1/integrations/git/{integration_id}', {
     id: 'deleteGitConnection',

@@ -17,18 +17,18 @@ const conflict = {
 };
 
 /** Answers with the state of the deployment and its version. */
-export function answerState(
+export async function answerState(
   plane: Omit<Plane, 'kube'>,
   deployment: DeploymentResource,
   status = 200,
-): Reply {
+): Promise<Reply> {
   const { config, integrations, overview, stored } = plane;
   const tenantId = resolveDeploymentTenant(deployment, stored.getOwners(), config.defaultTenantId);
   const id = deployment.spec.sourceConfig?.integrationId?.toLowerCase();
   const integration = integrations
     .listAll()
     .find((known) => known.id === id && known.tenantId === tenantId);
-  const unmatched = integration && integrations.findLastUnmatched(integration);
+  const unmatched = integration && (await integrations.findLastUnmatched(integration));
   return answerJson(buildDeploymentDetails(overview.summarize(deployment), unmatched), status, {
     etag: buildEtag(deployment),
   });

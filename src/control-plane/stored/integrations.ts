@@ -10,7 +10,8 @@ import {
   type GitIntegration,
 } from '../../schema/platform/git-connection.ts';
 import { trimObject } from './caches.ts';
-import { UnmatchedPushes, type UnmatchedPush } from './unmatched-pushes.ts';
+import type { UnmatchedPush } from './shared-pushes.ts';
+import { UnmatchedPushes } from './unmatched-pushes.ts';
 
 type Settings = Pick<ControlPlaneConfig, 'namespace' | 'gitIntegrations' | 'defaultTenantId'>;
 
@@ -27,9 +28,9 @@ export class StoredIntegrations {
 
   constructor({ kube, config, log }: { kube: Kube; config: Settings; log: Log }) {
     this.#kube = kube;
-    this.#unmatched = new UnmatchedPushes(kube);
     this.#config = config;
     const { namespace } = config;
+    this.#unmatched = new UnmatchedPushes({ kube, namespace });
     this.watch = new Reflector({
       kube,
       kind: kinds.gitIntegration,
@@ -86,12 +87,12 @@ export class StoredIntegrations {
     integration: KnownIntegration,
     push: { repository: string; branch: string; at: Date },
   ): Promise<void> {
-    this.#unmatched.keepOnly(new Set(this.listAll().map(({ id }) => id)));
-    const written = await this.#unmatched.note(integration, push);
+    const known = new Set(this.listAll().map(({ id }) => id));
+    const written = await this.#unmatched.note(integration, push, known);
     if (written !== undefined) this.note(written);
   }
 
-  findLastUnmatched(integration: KnownIntegration): UnmatchedPush | undefined {
+  findLastUnmatched(integration: KnownIntegration): Promise<UnmatchedPush | undefined> {
     return this.#unmatched.findLast(integration);
   }
 

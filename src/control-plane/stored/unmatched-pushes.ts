@@ -1,50 +1,71 @@
 import { Conflict, limitText, Forbidden, NotFound } from '../../errors.ts';
 import { kinds, type Kube } from '../../kube/kube.ts';
 import type { GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
-import { isObject, parseJsonOr } from '../../schema/json.ts';
+import { parseJsonOr } from '../../schema/json.ts';
 import { UNMATCHED_PUSH } from '../../schema/platform/labels.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import { buildJsonPatch } from '../json-patch.ts';
+import { parseUnmatched, SharedPushRecord, type UnmatchedPush } from './shared-pushes.ts';
 
 /** Characters of a name in an event that are remembered: its sender chooses it, and an event may have megabytes. */
 const LONGEST_NAME = 300;
 /** Milliseconds between two writes to a connection: a webhook of a whole organization tells of all its pushes. */
 const WRITE_MS = 60_000;
 
-type Connection = { id: string; resource: GitIntegrationResource | undefined };
-
-export type UnmatchedPush = { repository: string; branch: string; at: string };
+type Connection = { id: string; tenantId: string; resource: GitIntegrationResource | undefined };
+type Place = { kube: Pick<Kube, 'create' | 'find' | 'patchJson' | 'replace'>; namespace: string };
 
 /**
- * Remembers the last push event of each connection that was for no deployment. It stands at the resource, so that each
- * replica knows it; of connections in the settings, only the replica that took the event knows.
+ * Remembers the last push event of each connection that was for no deployment. It stands at the resource, or for all
+ * connections of the settings in one record, so that each replica knows it.
  */
 export class UnmatchedPushes {
-  readonly #kube: Pick<Kube, 'patchJson'>;
+  readonly #kube: Place['kube'];
+  readonly #record: SharedPushRecord;
   readonly #here = new Map<string, UnmatchedPush>();
+  /** When the last event of a connection of the settings was written, in milliseconds since 1970. */
+  readonly #written = new Map<string, number>();
 
-  constructor(kube: Pick<Kube, 'patchJson'>) {
-    this.#kube = kube;
+  constructor(place: Place) {
+    this.#kube = place.kube;
+    this.#record = new SharedPushRecord(place);
   }
 
-  /** Remembers an event. Returns the resource if it was written. */
+  /** Remembers an event of one of these connections. Returns the resource if it was written. */
   async note(
-    { id, resource }: Connection,
+    { id, tenantId, resource }: Connection,
     push: { repository: string; branch: string; at: Date },
+    known: ReadonlySet<string>,
   ): Promise<GitIntegrationResource | undefined> {
+    for (const other of this.#here.keys())
+      if (!known.has(other)) {
+        this.#here.delete(other);
+        this.#written.delete(other);
+      }
     const noted = {
       repository: limitText(push.repository, LONGEST_NAME),
       branch: limitText(push.branch, LONGEST_NAME),
       at: formatKubernetesTime(push.at),
     };
     this.#here.set(id, noted);
-    const written = parseUnmatched(resource);
-    if (
-      resource === undefined ||
-      (written !== undefined && push.at.getTime() - Date.parse(written.at) < WRITE_MS)
-    )
-      return undefined;
-    const { namespace, name, annotations } = resource.metadata;
+    const at = push.at.getTime();
+    if (resource !== undefined) {
+      const written = parseAnnotation(resource);
+      return written !== undefined && at - Date.parse(written.at) < WRITE_MS
+        ? undefined
+        : this.#annotate(resource, noted);
+    }
+    if (at - (this.#written.get(id) ?? -Infinity) < WRITE_MS) return undefined;
+    this.#written.set(id, at);
+    await this.#record.write(id, { ...noted, tenant: tenantId }, known);
+    return undefined;
+  }
+
+  async #annotate(
+    { metadata }: GitIntegrationResource,
+    noted: UnmatchedPush,
+  ): Promise<GitIntegrationResource | undefined> {
+    const { namespace, name, annotations } = metadata;
     const { [UNMATCHED_PUSH]: _former, ...others } = annotations ?? {};
     const patch = buildJsonPatch(
       annotations && others,
@@ -62,30 +83,19 @@ export class UnmatchedPushes {
   }
 
   /** Returns the last event of a connection that was for no deployment, as far as this process knows. */
-  findLast({ id, resource }: Connection): UnmatchedPush | undefined {
-    const [written, here] = [parseUnmatched(resource), this.#here.get(id)];
+  async findLast({ id, tenantId, resource }: Connection): Promise<UnmatchedPush | undefined> {
+    const written =
+      resource === undefined
+        ? await this.#record.findLast(id, tenantId)
+        : parseAnnotation(resource);
+    const here = this.#here.get(id);
     return written !== undefined &&
       (here === undefined || Date.parse(written.at) > Date.parse(here.at))
       ? written
       : here;
   }
-
-  keepOnly(ids: ReadonlySet<string>): void {
-    for (const id of this.#here.keys()) if (!ids.has(id)) this.#here.delete(id);
-  }
 }
 
 /** Returns the event that a resource names. Undefined if it names none, or somebody wrote nonsense there. */
-function parseUnmatched(resource: GitIntegrationResource | undefined): UnmatchedPush | undefined {
-  const value = parseJsonOr(resource?.metadata.annotations?.[UNMATCHED_PUSH] ?? '', undefined);
-  if (!isObject(value)) return undefined;
-  const { repository, branch, at } = value;
-  if (
-    typeof repository !== 'string' ||
-    typeof branch !== 'string' ||
-    typeof at !== 'string' ||
-    Number.isNaN(Date.parse(at))
-  )
-    return undefined;
-  return { repository, branch, at };
-}
+const parseAnnotation = ({ metadata }: GitIntegrationResource): UnmatchedPush | undefined =>
+  parseUnmatched(parseJsonOr(metadata.annotations?.[UNMATCHED_PUSH] ?? '', undefined));
