@@ -44,6 +44,8 @@ export const WRITTEN: Readonly<Record<string, string>> = {
     'Registry credentials in the namespace of builds, to push (builds.pushSecret).',
   GX_BUILDER_PULL_SECRET:
     "Registry credentials in the agents' namespaces, to pull built images (builds.pullSecret).",
+  GX_IMAGE_ARCHITECTURE:
+    'The kind of processors that the images of the platform are for. Empty: any node takes them.',
   GX_IMAGE_PULL_SECRETS: 'Secrets with which all pods pull their images (global.imagePullSecrets).',
   GX_FIXED_IDS:
     'Whether pods of deployments and builds name the user and group of their image (fixedIds).',

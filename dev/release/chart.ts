@@ -40,10 +40,31 @@ export async function packChart(
     definitions,
   });
   await writeFile(join(chart, 'Chart.yaml'), chartYaml);
+  await writeFile(
+    join(chart, 'values.yaml'),
+    nameArchitecture(read(`${CHART}/values.yaml`), images),
+  );
   const file = join(folder, `gx-platform-${version}.tgz`);
   await packFolder(parent, 'gx-platform', file, seconds);
   await rm(parent, { recursive: true });
   return file;
+}
+
+const NO_ARCHITECTURE = "\n  architecture: ''\n";
+
+/**
+ * Returns the chart's values with the kind of processors that the images are for, if it is the same one of all. Charts
+ * of earlier commits have no such value.
+ */
+export function nameArchitecture(
+  valuesYaml: string,
+  images: readonly Pick<ReleasedImage, 'platforms'>[],
+): string {
+  const known = new Set(images.flatMap(({ platforms }) => platforms));
+  const [only] = known;
+  if (only === undefined || known.size > 1) return valuesYaml;
+  const [, architecture = ''] = only.split('/');
+  return valuesYaml.replace(NO_ARCHITECTURE, `\n  architecture: ${architecture}\n`);
 }
 
 /** The namespace that `helm install --create-namespace` makes, as config/default has it. */

@@ -27,7 +27,11 @@ export type Profile = {
 };
 
 /** The installation's choices that decide which objects are made. */
-export type OperatorSettings = ReturnType<typeof readSettings> & Routes;
+export type OperatorSettings = ReturnType<typeof readSettings> &
+  Routes & {
+    /** Returns the Secrets with which pods of a ServiceAccount pull images. The operator that runs has it. */
+    findAccountSecrets?: (namespace: string, account: string) => readonly { name: string }[];
+  };
 
 export type OperatorConfig = ReturnType<typeof readOperatorConfig>;
 
@@ -175,6 +179,8 @@ const readPodDefaults = (read: SettingsReader) => ({
   /** Whether pods name the user and group of their image. Otherwise their namespace gives ids, as on OpenShift. */
   fixedIds: read.readFlag(['GX_FIXED_IDS'], true),
   placement: readPlacements(read),
+  /** The kind of processors that the platform's images are for, by Kubernetes' name. Undefined: any node takes them. */
+  imageArchitecture: read.readOptional(['GX_IMAGE_ARCHITECTURE']),
 });
 
 const readOperatorNamespace = (read: SettingsReader): string =>

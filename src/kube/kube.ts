@@ -68,6 +68,8 @@ export type LeaseObject = KubeObject & {
   };
 };
 
+export type ServiceAccountObject = KubeObject & { imagePullSecrets?: { name?: string }[] };
+
 /** The kinds that the platform reads or writes. */
 export const kinds = {
   deployment: buildCustomKind<DeploymentResource>('Deployment'),
@@ -86,6 +88,7 @@ export const kinds = {
   volumeClaim: buildKind('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   namespace: buildKind('v1', 'Namespace', 'namespaces', false),
   node: buildKind('v1', 'Node', 'nodes', false),
+  serviceAccount: buildKind<ServiceAccountObject>('v1', 'ServiceAccount', 'serviceaccounts'),
   lease: buildKind<LeaseObject>('coordination.k8s.io/v1', 'Lease', 'leases'),
   event: buildKind('events.k8s.io/v1', 'Event', 'events'),
   networkPolicy: buildKind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),

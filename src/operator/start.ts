@@ -22,6 +22,7 @@ import { TakenTurns } from './view/taken-turns.ts';
 import { MissingKinds } from './view/missing-kinds.ts';
 import { RouteParents } from './view/route-parents.ts';
 import { PortKeeper } from './view/port-keeper.ts';
+import { buildAccountLookup } from './pods/account-secrets.ts';
 import { createCaches, listWrittenKinds, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
 import { listFaultyObjects, reportFaultyObjects } from './faulty.ts';
@@ -187,7 +188,7 @@ function createParts(
   // All writes except those of the Lease go through the fence.
   const door = kube.buildFenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, listWrittenKinds(caches, table));
-  const { settings } = config;
+  const settings = { ...config.settings, findAccountSecrets: buildAccountLookup(caches.accounts) };
   const gateways = given.gateways ?? (() => listGatewayUrls(caches.gateways.list()));
   const ports = new PortKeeper({ kube: door, namespace: config.namespace, caches });
   const lagged = exportArchiveLag(metrics, caches.deployments);

@@ -27,6 +27,7 @@ import {
   type Caches,
 } from './view/caches.ts';
 import type { MissingKinds } from './view/missing-kinds.ts';
+import { listAccountSecrets } from './pods/account-secrets.ts';
 import { listRoutePlaces } from './routes/stored.ts';
 import { getSelectedRevision } from './rollout/deployment.ts';
 import { isServerNews } from './rollout/reported-server.ts';
@@ -124,6 +125,7 @@ export function registerWakeUps(
   wakeSleepers(caches, deployments);
   wakeForRoutes(caches, deployments, missing);
   wakeForProjects(caches, deployments);
+  wakeForAccounts(caches, { deployments, revisions });
 }
 
 /** Wakes the deployment whose backup others have changed or removed. */
@@ -170,6 +172,25 @@ function wakeForProjects(
     const { spec } = (after ?? before) as TracingProjectResource;
     for (const key of cache.listKeysByIndex(BY_NAME, spec.projectName))
       wakeAfterWrite(deployments, key, { via });
+  });
+}
+
+/** Wakes those whose pods may pull images with other Secrets, because those of an account have changed. */
+function wakeForAccounts(
+  caches: Pick<Caches, 'accounts' | 'deployments' | 'revisions'>,
+  { deployments, revisions }: Pick<Queues, 'deployments' | 'revisions'>,
+): void {
+  subscribe(caches.accounts, ({ before, after, via }) => {
+    const [former, current] = [before, after].map((account) =>
+      formatCanonicalJson(listAccountSecrets(account ?? {})),
+    );
+    if (former === current) return;
+    const { namespace = '' } = (after ?? before)?.metadata ?? {};
+    for (const key of caches.deployments.listKeysByIndex(BY_NAMESPACE, namespace)) {
+      wake(deployments, key, via);
+      for (const revision of caches.revisions.listKeysByIndex(BY_DEPLOYMENT, key))
+        wake(revisions, revision, via);
+    }
   });
 }
 

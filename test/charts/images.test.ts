@@ -143,3 +143,30 @@ test('credentials for all are those of the platform and of every pod that the op
     [],
   );
 });
+
+test('images for one kind of processors keep every pod with them on such nodes, unless a value names others', async () => {
+  const objects = await render.chart({
+    images: { architecture: 'arm64' },
+    gateway: { nodeSelector: { 'kubernetes.io/arch': 'amd64' } },
+    console: { nodeSelector: { pool: 'web' } },
+  });
+  const nodes = Object.fromEntries(
+    objects.flatMap((object) => {
+      const pod = object.spec?.template?.spec;
+      return pod === undefined ? [] : [[idOf(object).split('/').at(-1), pod.nodeSelector]];
+    }),
+  );
+  const arm = { 'kubernetes.io/arch': 'arm64' };
+  expect(nodes).toEqual({
+    'gx-operator': arm,
+    'gx-control-plane': arm,
+    'gx-gateway': { 'kubernetes.io/arch': 'amd64' },
+    'gx-console': { ...arm, pool: 'web' },
+  });
+  expect(readOperatorConfig(environment(objects)).settings.imageArchitecture).toBe('arm64');
+  const usual = await render.chart();
+  expect(podsOf(usual).map(({ nodeSelector }) => nodeSelector)).toEqual(
+    podsOf(usual).map(() => undefined),
+  );
+  expect(readOperatorConfig(environment(usual)).settings.imageArchitecture).toBeUndefined();
+});

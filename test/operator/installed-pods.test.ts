@@ -93,6 +93,37 @@ describe('credentials to pull images', () => {
   });
 });
 
+describe('credentials of accounts', () => {
+  const findAccountSecrets = (namespace: string, account: string) => [
+    { name: `${namespace}.${account}` },
+  ];
+  const pulling = (given: Partial<OperatorSettings>, resourceSpec?: object) =>
+    Object.fromEntries(
+      podsWith({ ...given, findAccountSecrets }, resourceSpec).map(([purpose, pod]) => [
+        purpose,
+        pod.imagePullSecrets?.map(({ name }) => name).join(' '),
+      ]),
+    );
+
+  test('come before those of the installation, of the account that each pod has', () => {
+    const home = revision(deployment()).metadata.namespace;
+    const builder = { ...BUILDER, namespace: 'builds', serviceAccountName: 'builder' };
+    const given = { imagePullSecrets: ['mirror'], builder };
+    expect(pulling(given, { serviceAccountName: 'robot' })).toEqual({
+      agent: `${home}.robot mirror`,
+      'built agent': `${home}.default mirror`,
+      database: `${home}.default mirror`,
+      password: `${home}.default mirror`,
+      store: `${home}.default mirror`,
+      build: 'builds.builder mirror',
+    });
+  });
+
+  test('are left to Kubernetes where the installation has none', () => {
+    expect(Object.values(pulling({})).filter((names) => names !== undefined)).toEqual([]);
+  });
+});
+
 describe('users and groups', () => {
   type Security = {
     runAsUser?: number;
@@ -126,6 +157,30 @@ describe('users and groups', () => {
       Object.keys(images).map((purpose) => [purpose, [undefined, undefined, undefined, true]]),
     );
     expect(idsWith({ GX_FIXED_IDS: 'false' })).toEqual(none);
+  });
+});
+
+describe('images for one kind of processors', () => {
+  const nodesOf = (given: Partial<OperatorSettings>) =>
+    Object.fromEntries(podsWith(given).map(([purpose, pod]) => [purpose, pod.nodeSelector]));
+
+  test('keep the pods with them on such nodes, and with them the images that builds make', () => {
+    const arm = { 'kubernetes.io/arch': 'arm64' };
+    const { placement } = readOperatorConfig({
+      GX_PLACEMENT: JSON.stringify({
+        databases: { nodeSelector: { disk: 'fast' } },
+        stores: { nodeSelector: { 'kubernetes.io/arch': 'amd64' } },
+      }),
+    }).settings;
+    expect(nodesOf({ imageArchitecture: 'arm64', placement })).toEqual({
+      // A user's own image is for the processors that its user knows, and a built one for those of its build.
+      agent: undefined,
+      'built agent': undefined,
+      database: { ...arm, disk: 'fast' },
+      password: { ...arm, disk: 'fast' },
+      store: { 'kubernetes.io/arch': 'amd64' },
+      build: arm,
+    });
   });
 });
 

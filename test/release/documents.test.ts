@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { addAnnotations } from '../../dev/release/annotations.ts';
 import { buildChartBill, buildImageBill, buildPackageBill } from '../../dev/release/bills.ts';
-import { formatDigestValues } from '../../dev/release/chart.ts';
+import { formatDigestValues, nameArchitecture } from '../../dev/release/chart.ts';
 import { listChartImages } from '../../dev/release/chart-images.ts';
 import { computeChecksums } from '../../dev/release/checksums.ts';
 import {
@@ -32,6 +32,20 @@ test('the images of a chart are those of its values, at its version', () => {
   const { digest: _digest, platforms: _platforms, ...named } = image;
   expect(listChartImages(values, '1.2.3')).toEqual([named]);
   expect(parse(formatDigestValues([image]))).toEqual({ images: { platform: { digest: DIGEST } } });
+});
+
+test('the chart of a release names the one kind of processors that its images are for', () => {
+  const values = readFileSync('charts/gx-platform/values.yaml', 'utf8');
+  const named = (...platforms: string[]): unknown => {
+    const text = nameArchitecture(
+      values,
+      platforms.map((platform) => ({ platforms: [platform] })),
+    );
+    return (parse(text) as { images: { architecture: string } }).images.architecture;
+  };
+  expect(named('linux/arm64', 'linux/arm64')).toBe('arm64');
+  expect([named(), named('linux/amd64', 'linux/arm64')]).toEqual(['', '']);
+  expect(nameArchitecture('images: {}\n', [{ platforms: ['linux/amd64'] }])).toBe('images: {}\n');
 });
 
 describe("the chart's page at Artifact Hub", () => {

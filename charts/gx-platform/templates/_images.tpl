@@ -13,7 +13,7 @@
 {{- $images := .Values.images -}}
 {{- include "gx.checkRegistry" (list "global.imageRegistry" .Values.global.imageRegistry) -}}
 {{- include "gx.checkRegistry" (list "images.registry" $images.registry) -}}
-{{- range $name, $image := omit $images "registry" "pullSecrets" -}}
+{{- range $name, $image := omit $images "registry" "architecture" "pullSecrets" -}}
 {{- include "gx.checkRegistry" (list (printf "images.%s.registry" $name) $image.registry) -}}
 {{- if not (regexMatch "^[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$" $image.repository) }}{{ fail (printf "images.%s.repository: %q is no name of an image; its registry and tag are values of their own" $name $image.repository) }}{{ end -}}
 {{- if not (regexMatch "^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$" $image.tag) }}{{ fail (printf "images.%s.tag: %q is no tag; a digest is a value of its own" $name $image.tag) }}{{ end -}}

@@ -97,7 +97,8 @@ priorityClassName: {{ . }}
 {{- with .values.runtimeClassName }}
 runtimeClassName: {{ . }}
 {{- end }}
-{{- with .values.nodeSelector }}
+{{- $ofImage := ternary dict (dict "kubernetes.io/arch" .root.Values.images.architecture) (empty .root.Values.images.architecture) }}
+{{- with merge (deepCopy .values.nodeSelector) $ofImage }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .values.affinity }}

@@ -4,6 +4,7 @@ import { PORTS_CONFIG_MAP } from '../../schema/platform/kept-ports.ts';
 import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/platform/labels.ts';
 import type { RouteKind } from '../../schema/platform/route-place.ts';
 import { pickRouteStatus } from '../routes/stored.ts';
+import { trimAccount } from '../pods/account-secrets.ts';
 import { isUnreported, trimPod, pickPodStatus } from '../pods/lean-pod.ts';
 import { pickWorkloadFacts, findScalingCondition } from '../pods/workload-state.ts';
 import type { OperatorConfig } from '../../config/operator.ts';
@@ -243,6 +244,23 @@ export const OPERATOR_KINDS = {
       { at: 'worked', verbs: ['list', 'create'] },
       { at: 'own', verbs: ['create'] },
       ...buildBuildRights({ verbs: ['list'] }),
+    ],
+  },
+  // Pods keep the pull Secrets of their accounts where an installation adds its own.
+  accounts: {
+    kind: kinds.serviceAccount,
+    cached: 'parsed',
+    projection: trimAccount,
+    scope: (config) =>
+      config.settings.imagePullSecrets.length > 0
+        ? [
+            ...listSeparateBuilds(config).map((namespace) => ({ namespace })),
+            ...buildWatchScopes(config),
+          ]
+        : [],
+    rights: [
+      { at: 'worked', verbs: ['list', 'watch'] },
+      ...buildBuildRights({ verbs: ['list', 'watch'] }),
     ],
   },
   leases: { kind: kinds.lease, rights: [{ at: 'own', verbs: ['get', 'create', 'update'] }] },

@@ -9,23 +9,36 @@ import { isComposite } from '../../schema/json.ts';
 /** Kubernetes' label on nodes: the kind of their processors. */
 const ARCHITECTURE = 'kubernetes.io/arch';
 
-/** Returns where the pods of a revision stand. An image that was built for one kind of processors runs on no other. */
+/**
+ * Returns a place with only the nodes that run an image. One that was made for one kind of processors runs on no other,
+ * but who names a kind knows better.
+ */
+const addArchitecture = (place: PodPlace, architecture: string | undefined): PodPlace =>
+  architecture === undefined
+    ? place
+    : { ...place, nodeSelector: { [ARCHITECTURE]: architecture, ...place.nodeSelector } };
+
+/** Returns where the pods of a revision stand. */
 export function resolveAgentPlace(
   { spec, status }: RevisionResource,
   { placement }: OperatorSettings,
 ): PodPlace {
   const place = mergePlace(placement.agents, spec.template.sourceRevisionConfig?.placement);
-  const { imageArchitecture } = status ?? {};
-  return imageArchitecture === undefined
-    ? place
-    : { ...place, nodeSelector: { [ARCHITECTURE]: imageArchitecture, ...place.nodeSelector } };
+  return addArchitecture(place, status?.imageArchitecture);
 }
 
 /** Returns where the pods of a deployment's managed database stand. */
 export const resolveDatabasePlace = (
   { spec }: DeploymentResource,
-  { placement }: OperatorSettings,
-): PodPlace => mergePlace(placement.databases, spec.database?.placement);
+  { placement, imageArchitecture }: OperatorSettings,
+): PodPlace =>
+  addArchitecture(mergePlace(placement.databases, spec.database?.placement), imageArchitecture);
+
+/** Returns where pods of the platform's own images stand that no deployment places. */
+export const resolveInstalledPlace = (
+  kind: 'builds' | 'stores',
+  { placement, imageArchitecture }: OperatorSettings,
+): PodPlace => addArchitecture(placement[kind], imageArchitecture);
 
 /** Returns the installation's place with the fields that a deployment sets instead, without those that say nothing. */
 function mergePlace(installed: PodPlace, own: PodPlace | undefined): PodPlace {

@@ -5,6 +5,7 @@ import { DEPLOYMENT, buildManagedLabels, buildPodSelector } from '../../schema/p
 import { names } from '../../schema/names.ts';
 import { buildImageUser } from '../objects/user-of-image.ts';
 import { buildAppliedMetadata } from '../objects/metadata.ts';
+import { resolveInstalledPlace } from '../objects/placed.ts';
 import { pullSecrets } from '../objects/pull-secrets.ts';
 import { storePolicy } from '../objects/network-policies.ts';
 import { formatMebibytes } from '../kernel/quantity.ts';
@@ -108,8 +109,8 @@ function buildPodSpec(
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    ...pullSecrets(imagePullSecrets, settings),
-    ...settings.placement.stores,
+    ...pullSecrets(imagePullSecrets, settings, { namespace: deployment.metadata.namespace }),
+    ...resolveInstalledPlace('stores', settings),
     // It has nothing to save.
     terminationGracePeriodSeconds: 5,
     securityContext: {

@@ -21,7 +21,7 @@ export function buildRestrictedPod(
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    ...pullSecrets(imagePullSecrets, settings),
+    ...pullSecrets(imagePullSecrets, settings, { namespace: deployment.metadata.namespace }),
     ...resolveDatabasePlace(deployment, settings),
     securityContext: {
       runAsNonRoot: true,

@@ -16,6 +16,7 @@ import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
 import { buildJob } from '../../objects/job.ts';
 import { buildImageUser } from '../../objects/user-of-image.ts';
+import { resolveInstalledPlace } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 import { hasIndexProxy, INDEX_PROXY, buildIndexProxy, buildIndexVolume } from './index-proxy.ts';
@@ -114,8 +115,11 @@ export function buildStagedJob(
         automountServiceAccountToken: false,
         enableServiceLinks: false,
         ...(serviceAccountName !== undefined && { serviceAccountName }),
-        ...pullSecrets(registry === undefined ? undefined : [{ name: registry }], given),
-        ...given.placement.builds,
+        ...pullSecrets(registry === undefined ? undefined : [{ name: registry }], given, {
+          namespace: place.namespace,
+          name: serviceAccountName,
+        }),
+        ...resolveInstalledPlace('builds', given),
         ...buildPodSpec(revision, source, { ...given, place }),
       },
     },

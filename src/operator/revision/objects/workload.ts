@@ -104,7 +104,10 @@ export function buildAgentPodSpec(
     enableServiceLinks: false,
     terminationGracePeriodSeconds: settings.drainSeconds + GRACE_BEYOND_DRAIN,
     ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
-    ...pullSecrets(pulls, settings),
+    ...pullSecrets(pulls, settings, {
+      namespace: revision.metadata.namespace,
+      name: spec.serviceAccountName,
+    }),
     ...buildPlacementFields(
       resolveAgentPlace(revision, settings),
       buildPodSelector(revision.spec.deployment, wish.component, revision.metadata.name),
