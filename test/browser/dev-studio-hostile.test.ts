@@ -65,7 +65,7 @@ test('a history and its states are text, and their marks change no text beside t
   await studio.tab.press('Checkpoints');
   await studio.tab.until('its state is there', `document.querySelector('.json-row') !== null`);
   await openAll();
-  await studio.tab.press('Compare with the one before');
+  await studio.tab.press('Compare with previous');
   await studio.tab.until('it is compared', `document.querySelector('.changes') !== null`);
   expect(await studio.tab.text('.changes')).toContain('<script>');
   expect(await strange()).toEqual([]);

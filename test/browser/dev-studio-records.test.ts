@@ -143,7 +143,7 @@ test('a store shows its namespaces as a tree, and its items, also by meaning', a
 
 test('crons are listed with the time at which they fire next', async () => {
   await studio.tab.press('Crons');
-  await studio.tab.shows('There are none.');
+  await studio.tab.shows('None yet.');
   await call('POST', '/runs/crons', {
     assistant_id: 'chat',
     schedule: '0 0 1 1 *',

@@ -18,7 +18,7 @@ const GRAPHS = {
 const studio = studioOfDev(() => ({ graphs: GRAPHS, dotEnv: 'REASON="The stove is off."\n' }));
 
 test('it lists threads and shows one, without an account, a key or another server', async () => {
-  await studio.tab.shows('There are none.');
+  await studio.tab.shows('No threads yet.');
   const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', {
     metadata: { title: 'A first talk' },
   });
@@ -218,7 +218,7 @@ describe('a chat', () => {
     expect(after).toHaveLength(before.length);
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
     expect(after.join()).not.toContain('Oslo');
-    await studio.tab.press('Write it again', '.log li.agent:last-child');
+    await studio.tab.press('Regenerate', '.log li.agent:last-child');
     await ended();
     expect((await messages()).slice(0, 3)).toEqual(after.slice(0, 3));
     // The first words of a thread are edited, too, though nothing stands before them.
@@ -275,13 +275,13 @@ describe('the drawing of a graph', () => {
     await studio.tab.until('it is drawn', `document.querySelector('[data-node="ask"]') !== null`);
     await studio.tab.page.click('[data-node="ask"]');
     await sendJson(words(2));
-    await studio.tab.shows('It stands before ask.');
+    await studio.tab.shows('Stopped before ask.');
     expect(await kindOf('ask')).toContain('next');
     await studio.tab.page.click('[data-node="ask"]');
-    await studio.tab.press('Go on');
+    await studio.tab.press('Resume');
     await expect.poll(() => kindOf('ask')).toContain('ended');
     await ended();
-    expect(await studio.tab.text()).not.toContain('It stands before');
+    expect(await studio.tab.text()).not.toContain('Stopped before');
   });
 
   test('has the graphs within it in boxes', async () => {
@@ -456,12 +456,12 @@ describe('the history of a thread', () => {
       'it is chosen',
       `document.querySelector('[role=option][aria-selected=true]').innerText.startsWith('Step 2')`,
     );
-    await studio.tab.press('Compare with the one before');
+    await studio.tab.press('Compare with previous');
     await studio.tab.until('it is compared', `document.querySelector('.changes') !== null`);
     expect(await studio.tab.texts('.changes tbody tr')).toEqual([
       expect.stringMatching(/^step\s+1\s+2$/),
     ]);
-    await studio.tab.press('Write into the state');
+    await studio.tab.press('Edit state');
     await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('[name=values]');
       field.value = '{"notes": ["by hand"]}';

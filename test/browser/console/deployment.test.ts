@@ -112,6 +112,13 @@ test('a failure stands in its place: the reason, its meaning, the remedy and the
     'Error: no stove',
   ])
     expect(newest).toContain(text);
+  expect(await tab.texts('.timeline .actions button')).toEqual([
+    'Try again',
+    'Go back to this (serves now)',
+  ]);
+  await tab.press('Try again');
+  await tab.shows('Unless its cause is gone, it fails again.');
+  await tab.press('Cancel', 'dialog');
 });
 
 test('two clicks roll back, and the first one shows the differences', async () => {
@@ -231,7 +238,7 @@ test('values of secrets are shown when somebody asks, and a .env file is pasted 
   await tab.session.send('Input.insertText', { text: '# new ones\nMODE="a\nb"\nTOKEN=other\n' });
   await tab.shows('New: MODE. Replaced: TOKEN.');
   await tab.press('Save the secrets');
-  await tab.shows('The secrets come with a new revision.');
+  await tab.shows('Saved. A new revision rolls out.');
   await expect
     .poll(async () =>
       (await plane.call<Deployment>('GET', path('chat'))).body.secrets.toSorted((a, b) =>
@@ -329,6 +336,31 @@ test('pods and events are shown, and a revision says all about itself when it is
   for (const text of ['writer', 'TOKEN', 'registry.example/agent:1']) expect(facts).toContain(text);
   expect(facts).not.toContain('hidden-value');
 });
+
+test.each([1280, 1024, 390])(
+  'no head, word or time of a table is cut at %i pixels',
+  async (width) => {
+    await open(place('argo', '/pods'));
+    await tab.shows('ImagePullBackOff');
+    await tab.session.send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height: 800,
+      deviceScaleFactor: 1,
+      mobile: false,
+    });
+    // A word has one rectangle on each line that it stands on.
+    const cut = await tab.page
+      .evaluate(`[...document.querySelectorAll('thead th, td:not(.mono, .text)')]
+    .filter((cell) => !/\\s/.test(cell.innerText.trim()) || cell.matches('th') || cell.querySelector('time'))
+    .filter((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top / 8))).size > 1;
+    })
+    .map((cell) => cell.innerText)`);
+    expect(cut).toEqual([]);
+  },
+);
 
 test('a page at twice its size needs no scrolling to the side', async () => {
   for (const rest of ['', '/pods', '/settings']) {

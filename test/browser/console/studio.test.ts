@@ -124,10 +124,10 @@ test('threads are listed page by page, and what they say is text', async () => {
   await open();
   await tab.shows(THREAD);
   expect(await tab.texts('tbody tr')).toEqual([expect.stringContaining('<img src=x onerror=')]);
-  await tab.press('Older ones');
+  await tab.press('Older');
   await tab.shows('an older one');
   expect(await tab.texts('tbody tr')).toHaveLength(1);
-  await tab.press('Newer ones');
+  await tab.press('Newer');
   await tab.shows(THREAD);
   expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
 });

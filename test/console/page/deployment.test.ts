@@ -5,6 +5,7 @@ import { findGitOpsManager } from '../../../src/console/page/deployment/git-ops-
 import {
   formatOrigin,
   listRolloutSteps,
+  nameRepeat,
 } from '../../../src/console/page/deployment/revision-words.ts';
 import {
   DRAWN,
@@ -13,6 +14,27 @@ import {
   type ShownLine,
 } from '../../../src/console/page/logs/log-lines.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
+
+describe('a revision is asked for once more', () => {
+  const newest = { isNewest: true, isServing: false };
+  const older = { isNewest: false, isServing: false };
+  test.each([
+    [
+      'the one that serves, behind a failed one',
+      'DEPLOYED',
+      { ...older, isServing: true },
+      'Go back to this (serves now)',
+    ],
+    ['a failed one that is the newest', 'DEPLOY_FAILED', newest, 'Try again'],
+    ['a failed one before it', 'BUILD_FAILED', older, 'Roll back to this'],
+    ['an earlier one', 'DEPLOYED', older, 'Roll back to this'],
+    ['the newest, which serves', 'DEPLOYED', { ...newest, isServing: true }, undefined],
+    ['the newest, which begins', 'DEPLOYING', newest, undefined],
+    ['the newest, which was interrupted', 'INTERRUPTED', newest, 'Try again'],
+  ] as const)('%s', (_, status, place, label) => {
+    expect(nameRepeat({ status, source: 'external_container' }, place)).toBe(label);
+  });
+});
 
 describe('two revisions', () => {
   test('differ in the fields that are not the same, whatever their depth', () => {
@@ -129,8 +151,8 @@ describe('a .env file', () => {
 
   test('names the lines that are no variables', () => {
     expect(readDotEnv('A=1\n2B=3\njust words', 'python').faults).toEqual([
-      'Line 2 is no variable.',
-      'Line 3 is no variable.',
+      'Line 2 is not NAME=value.',
+      'Line 3 is not NAME=value.',
     ]);
   });
 });

@@ -145,6 +145,12 @@ test.each([
 test.each([
   ['https://git.example/team/repo.git', 'team/repo · main'],
   ['git@git.example:team/repo', 'team/repo · main'],
+  ['git.example:team/repo.git', 'team/repo · main'],
+  ['http://10.0.0.1:3000/gx/hello', 'gx/hello · main'],
+  ['https://user:token@git.example:8443/team/repo.git/', 'team/repo · main'],
+  ['ssh://git@git.example:2222/team/repo.git', 'team/repo · main'],
+  ['https://git.example/group/sub/repo', 'group/sub/repo · main'],
+  ['git.example/team/repo', 'team/repo · main'],
 ])('a repository %s is shown as %s', (repo_url, text) => {
   expect(formatSource({ source: 'git', image_uri: null, repo_url, repo_ref: 'main' })).toBe(text);
 });

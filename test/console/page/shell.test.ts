@@ -34,7 +34,9 @@ describe('a time', () => {
   const at = Date.parse('2026-03-29T00:30:00Z');
   test.each([
     [{ mode: 'relative', now: at + 3_599_000 }, '59 minutes ago'],
-    [{ mode: 'relative', now: at - 7_200_000 }, 'in 2 hours'],
+    [{ mode: 'relative', now: at - 7_200_000, isToCome: true }, 'in 2 hours'],
+    [{ mode: 'relative', now: at - 7000 }, 'now'],
+    [{ mode: 'relative', now: at, isDate: true, zone: 'UTC' }, '29 Mar 2026, 00:30:00 UTC'],
     [{ mode: 'relative', now: at + 200 }, 'now'],
     [{ mode: 'utc', now: at, zone: 'Asia/Tokyo' }, '29 Mar 2026, 00:30:00 UTC'],
     [{ mode: 'local', now: at, zone: 'Asia/Tokyo' }, '29 Mar 2026, 09:30:00 GMT+9'],

@@ -41,7 +41,7 @@ export function Backups({ detail }: { detail: DeploymentDetail }) {
 }
 
 function BackupTable({ backups }: { backups: readonly BackupAnswer[] }) {
-  if (backups.length === 0) return <p>There are none.</p>;
+  if (backups.length === 0) return <p>No backups yet.</p>;
   const rows = backups.map(
     ({ name, status, message, until, size_bytes: size, verified_at: verified }) => ({
       key: name,
@@ -55,6 +55,11 @@ function BackupTable({ backups }: { backups: readonly BackupAnswer[] }) {
     }),
   );
   return (
-    <Table heads={['Backup', 'State', 'Complete', 'Size', 'Verified']} names="mono" rows={rows} />
+    <Table
+      heads={['Backup', 'State', 'Complete', 'Size', 'Verified']}
+      names="mono"
+      sentences="State"
+      rows={rows}
+    />
   );
 }

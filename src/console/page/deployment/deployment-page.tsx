@@ -28,7 +28,7 @@ const TABS = {
   objects: 'Pods and events',
   secrets: 'Secrets and key',
   settings: 'Settings',
-  resource: 'Conditions and YAML',
+  resource: 'Resource',
 } as const;
 type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'studioPart';
 
@@ -156,12 +156,12 @@ function Course({ details }: { details: DeploymentDetails }) {
       )}
       {details.asleep_since !== null && (
         <>
-          Asleep since <Time at={details.asleep_since} />.{' '}
+          Asleep since <Time at={details.asleep_since} isDate />.{' '}
         </>
       )}
       {details.next_due_at !== null && (
         <>
-          Next work is due <Time at={details.next_due_at} />.{' '}
+          Next work is due <Time at={details.next_due_at} isToCome />.{' '}
         </>
       )}
       {url !== null && (/^https?:/.test(url) ? <a href={url}>{url}</a> : url)}

@@ -31,7 +31,9 @@ export function readDotEnv(text: string, reading: DotEnvReading): DotEnv {
   return {
     variables: Object.entries(toEnvRecord(file)).map(([name, value]) => ({ name, value })),
     faults: [
-      ...lines.toSorted((one, other) => one - other).map((line) => `Line ${line} is no variable.`),
+      ...lines
+        .toSorted((one, other) => one - other)
+        .map((line) => `Line ${line} is not NAME=value.`),
       ...[...unknown].map((name) => `\${${name}} is in none of these lines: write its value.`),
     ],
   };

@@ -94,9 +94,9 @@ function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: Deploy
     <section>
       <h2>Pods</h2>
       {rows.length === 0 ? (
-        <p>There are none now.</p>
+        <p>No pods now.</p>
       ) : (
-        <Table heads={heads} names="mono" rows={rows} />
+        <Table heads={heads} names="mono" sentences="Reason" rows={rows} />
       )}
     </section>
   );
@@ -110,9 +110,9 @@ function Events({ events, complete }: Pick<Found, 'events' | 'complete'>) {
         <p class="note">The namespace has more events than can be read, so some may be missing.</p>
       )}
       {events.length === 0 ? (
-        <p>There are none. Kubernetes forgets an event after an hour.</p>
+        <p>No events. Kubernetes forgets one after an hour.</p>
       ) : (
-        <Table heads={['Last seen', 'Type', 'Reason', 'Object', 'Message', 'Times']}>
+        <Table heads={['Last seen', 'Type', 'Reason', 'Object', 'Message', 'Count']}>
           {events.map(({ type, reason, note, object, count, last_seen_at: at }, index) => (
             <tr key={index} class={type === 'Warning' ? 'warning' : ''}>
               <td>
@@ -123,7 +123,7 @@ function Events({ events, complete }: Pick<Found, 'events' | 'complete'>) {
               <td class="mono">
                 {object.kind} {object.name}
               </td>
-              <td>{note}</td>
+              <td class="text">{note}</td>
               <td>{count}</td>
             </tr>
           ))}

@@ -46,7 +46,11 @@ function Conditions({ conditions }: { conditions: readonly Condition[] }) {
   return (
     <section>
       <h2>Conditions</h2>
-      <Table heads={['Type', 'Status', 'Reason', 'Message', 'Since']} rows={rows} />
+      <Table
+        heads={['Type', 'Status', 'Reason', 'Message', 'Since']}
+        sentences="Message"
+        rows={rows}
+      />
     </section>
   );
 }

@@ -68,3 +68,21 @@ export const pickComparedFields = ({
   image_digest,
   builder_version,
 });
+
+/** Returns whether a revision came to nothing, so that its repetition may, too. */
+export const hasFailed = ({ status }: Pick<Revision, 'status'>): boolean =>
+  REVISION_WORDS[status].look === 'failed';
+
+/**
+ * Returns the name of the button that asks for a revision once more. The newest one has the
+ * wanted spec, whether it serves or not: it can only be tried again. A rollout has steps of its own.
+ */
+export function nameRepeat(
+  revision: Pick<Revision, 'status' | 'source'>,
+  { isNewest, isServing }: { isNewest: boolean; isServing: boolean },
+): string | undefined {
+  if (listRolloutSteps(revision).length > 0) return undefined;
+  if (!isNewest) return isServing ? 'Go back to this (serves now)' : 'Roll back to this';
+  const hasEnded = hasFailed(revision) || revision.status === 'INTERRUPTED';
+  return hasEnded && !isServing ? 'Try again' : undefined;
+}

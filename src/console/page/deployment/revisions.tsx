@@ -3,7 +3,13 @@ import type { Revision, RevisionDetails } from '../../../schema/platform/revisio
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { formatOrigin, REVISION_WORDS, listRolloutSteps } from './revision-words.ts';
+import {
+  formatOrigin,
+  hasFailed,
+  listRolloutSteps,
+  nameRepeat,
+  REVISION_WORDS,
+} from './revision-words.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { Dialog } from '../shell/dialog.tsx';
@@ -73,7 +79,13 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
       {revision.status_message !== null && <p>{revision.status_message}</p>}
       <Failure revision={revision} isOpen={isNewest} />
       <RevisionDetailsShown deployment={detail.id} revision={revision.id} />
-      <Actions detail={detail} revision={revision} isServing={isServing} rollBack={rollBack} />
+      <Actions
+        detail={detail}
+        revision={revision}
+        isServing={isServing}
+        isNewest={isNewest}
+        rollBack={rollBack}
+      />
     </li>
   );
 }
@@ -124,12 +136,14 @@ function Actions({
   detail,
   revision,
   isServing,
+  isNewest,
   rollBack,
-}: Omit<ShownProps, 'isNewest'> & { isServing: boolean }) {
+}: ShownProps & { isServing: boolean }) {
   const { calls, router, mayWrite } = useApp();
   const { run, isOff, refused } = useWrite(detail);
   const serving = detail.details.value?.active_revision?.id;
   const steps = listRolloutSteps(revision);
+  const repeat = nameRepeat(revision, { isNewest, isServing });
   const path = `v2/deployments/${encodeURIComponent(detail.id)}/revisions/${revision.id}`;
   const cancelRevision = (): Promise<unknown> =>
     calls.fetchJson(`${path}/interrupt`, { method: 'POST' });
@@ -143,10 +157,10 @@ function Actions({
           press={() => run(cancelRevision, 'The revision is being given up.')}
         />
       )}
-      {!isServing && steps.length === 0 && (
+      {repeat !== undefined && (
         <Button
           disabled={!mayWrite || detail.goneAt.value !== undefined}
-          label="Roll back to this"
+          label={repeat}
           press={rollBack}
         />
       )}
@@ -176,9 +190,14 @@ function RollBack({
 }) {
   const { calls } = useApp();
   const { run, isOff, refused } = useWrite(detail);
+  const [newest] = detail.revisions.value;
   const serving = detail.revisions.value.find(
     ({ id }) => id === detail.details.value?.active_revision?.id,
   );
+  // The one that serves is compared with the newest, whose place it takes.
+  const isBackToServing = serving?.id === target.id;
+  const before = isBackToServing ? newest : serving;
+  const isRetry = target.id === newest?.id;
   const path = `v2/deployments/${encodeURIComponent(detail.id)}/revisions/${target.id}/redeploy`;
   const rollBack = async (): Promise<void> => {
     const isMade = await run(
@@ -188,25 +207,40 @@ function RollBack({
     if (isMade) close();
   };
   return (
-    <Dialog title={`Roll back to ${formatOrigin(target)}`} close={close} wide>
+    <Dialog
+      title={isRetry ? `Try ${formatOrigin(target)} again` : `Roll back to ${formatOrigin(target)}`}
+      close={close}
+      wide
+    >
       <p>
         A new revision repeats this one, with the secrets and sizes that it had. The revisions in
         between stay in the list.
       </p>
-      {serving === undefined ? (
+      {hasFailed(target) && (
+        <p class="note">
+          This revision has failed{target.reason === null ? '' : ` (${target.reason})`}. Unless its
+          cause is gone, it fails again.
+        </p>
+      )}
+      {before === undefined ? (
         <p>No revision serves now, so there is nothing to compare it with.</p>
       ) : (
         <ComparedRevisions
           deployment={detail.id}
-          from={serving.id}
+          from={before.id}
           to={target.id}
-          heads={['Serves now', 'After the rollback']}
+          heads={[isBackToServing ? 'Newest' : 'Serves now', 'After the rollback']}
         />
       )}
       <WriteNotes detail={detail} refused={refused} />
       <div class="actions">
-        <Button class="main" disabled={isOff} label="Roll back" press={() => rollBack()} />
-        <Button label="Keep it as it is" press={close} />
+        <Button
+          class="main"
+          disabled={isOff}
+          label={isRetry ? 'Try again' : 'Roll back'}
+          press={() => rollBack()}
+        />
+        <Button label="Cancel" press={close} />
       </div>
     </Dialog>
   );
@@ -231,7 +265,7 @@ function RevisionDetailsShown({ deployment, revision }: { deployment: string; re
   };
   return (
     <details onToggle={open}>
-      <summary>All about it</summary>
+      <summary>Details</summary>
       <Fault text={refused.value} />
       {read.value !== undefined && <Facts details={read.value} />}
     </details>

@@ -38,11 +38,11 @@ export function Secrets({ detail }: { detail: DeploymentDetail }) {
     }, done);
   return (
     <>
-      <WriteNotes detail={detail} refused={refused} />
+      <WriteNotes detail={detail} refused={refused} makesRevision />
       <section>
         <h2>Secrets</h2>
         <p>They are environment variables of the agents. A change makes a new revision.</p>
-        {names.value?.length === 0 && <p>There are none.</p>}
+        {names.value?.length === 0 && <p>No secrets yet.</p>}
         <Names
           names={names.value ?? []}
           isOff={isOff}
@@ -58,7 +58,7 @@ export function Secrets({ detail }: { detail: DeploymentDetail }) {
           names={names}
           isOff={isOff}
           save={(added) =>
-            saveChange((all) => mergeSecrets(all, added), 'The secrets come with a new revision.')
+            saveChange((all) => mergeSecrets(all, added), 'Saved. A new revision rolls out.')
           }
         />
       </section>
@@ -92,7 +92,7 @@ function Names({ names, isOff, read, remove }: NamesProps) {
       />,
     ],
   }));
-  return <Table heads={['Name', 'Value', 'Change']} names="mono" rows={rows} />;
+  return <Table heads={['Name', 'Value', 'Change']} names="mono" sentences="Value" rows={rows} />;
 }
 
 function Value({
@@ -212,7 +212,7 @@ function AgentKeyShown({ detail }: { detail: DeploymentDetail }) {
       {refused !== undefined && <WriteNotes detail={detail} refused={refused} />}
       {until !== null && (
         <p class="note">
-          The key before the present one opens the agents until <Time at={until} />.
+          The key before the present one opens the agents until <Time at={until} isDate />.
         </p>
       )}
       {shown.value !== undefined && (

@@ -45,10 +45,10 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
             )
           }
         />
-        <p>While it is paused, the operator changes nothing of it.</p>
+        <p>While it is paused, the operator leaves it alone.</p>
         <Button
           disabled={isOff}
-          label={lifecycle.suspend === true ? 'Go on' : 'Pause'}
+          label={lifecycle.suspend === true ? 'Resume' : 'Pause'}
           press={() =>
             saveChange(
               { suspend: lifecycle.suspend === true ? null : true },
@@ -97,11 +97,11 @@ function Sleep({ detail, isOff, change }: SleepProps) {
       <h2>Sleep and queue</h2>
       <form class="fields" onSubmit={save}>
         <label>
-          Seconds of rest before it sleeps (empty: as the installation says)
+          Idle seconds before it sleeps (empty: the default of this installation)
           <TextLine type="number" min={5} of={seconds} />
         </label>
         <label>
-          Its database sleeps, too
+          Stop its database while it sleeps
           <select
             value={withDatabase.value}
             onChange={({ currentTarget }) => (withDatabase.value = currentTarget.value)}
@@ -131,7 +131,7 @@ function DatabaseAndBranch({ details: { database, branch } }: { details: Deploym
           : `The platform runs the database. Its volume has ${describeVolume(database)}.`}{' '}
         {database.certificate_until !== null && (
           <>
-            Its certificate is valid until <Time at={database.certificate_until} />.
+            Its certificate is valid until <Time at={database.certificate_until} isDate />.
           </>
         )}
       </p>

@@ -257,6 +257,6 @@ const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'r
 
 const Due = ({ at }: { at: string }) => (
   <>
-    next work <Time at={at} />
+    next work <Time at={at} isToCome />
   </>
 );

@@ -5,13 +5,21 @@ type Sourced = Pick<DeploymentSummary, 'source' | 'image_uri' | 'repo_url' | 're
 /** Returns where a deployment comes from: the repository and branch, or the image, without the registry's host. */
 export function formatSource({ source, image_uri, repo_url, repo_ref }: Sourced): string {
   if (source !== 'git') return formatImage(image_uri);
-  const repository = (repo_url ?? '')
-    .replace(/^(?:\w+:\/\/)?(?:\w+@)?[^/:]+[/:]/, '')
-    .replace(/\.git$/, '');
+  const repository = formatRepository(repo_url ?? '');
   return repo_ref === null
     ? repository
     : `${repository} · ${repo_ref.replace(/^refs\/tags\//, '')}`;
 }
+
+/**
+ * Returns the path of a repository on its host: behind `scheme://user@host:port/`, or behind `user@host:` as scp writes
+ * it.
+ */
+const formatRepository = (url: string): string =>
+  url
+    .replace(/^(?:[a-z][a-z0-9+.-]*:\/\/[^/]*|(?:[^/@:]+@)?[^/:]+(?::|(?=\/)))\/*/i, '')
+    .replace(/\/*$/, '')
+    .replace(/\.git$/, '');
 
 /** Returns an image without its registry, with a short digest. */
 export function formatImage(image: string | null | undefined): string {

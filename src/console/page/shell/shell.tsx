@@ -110,7 +110,7 @@ function ConnectionState() {
       {kind === 'catching-up' && 'Catching up'}
       {value.kind === 'offline' && (
         <span>
-          No connection since <Time at={new Date(value.since).toISOString()} />
+          No connection since <Time at={new Date(value.since).toISOString()} isDate />
         </span>
       )}
     </p>
@@ -130,7 +130,7 @@ function Help({ close }: { close: () => void }) {
           </tr>
         ))}
       </Table>
-      <p>Keys of one letter can be turned off in the settings.</p>
+      <p>Single-key shortcuts can be turned off in the settings.</p>
     </Dialog>
   );
 }
@@ -220,7 +220,7 @@ function Menu({ help }: { help: () => void }) {
         </p>
         <Choice label="Theme" values={THEMES} chosen={theme} />
         <Choice label="Times" values={TIME_MODES} chosen={time} />
-        <Choice label="Keys of one letter" values={['on', 'off']} chosen={singleKeys} />
+        <Choice label="Single-key shortcuts" values={['on', 'off']} chosen={singleKeys} />
         <Button label="Keys" press={help} />
         <Button label="Sign out" press={() => app.leave()} />
       </div>

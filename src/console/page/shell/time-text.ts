@@ -43,13 +43,27 @@ const LOCAL = buildDateFormat();
 export const formatAbsoluteTime = (at: number, zone: string | undefined): string =>
   (zone === undefined ? LOCAL : zone === 'UTC' ? UTC : buildDateFormat(zone)).format(at);
 
+export type TimeForm = {
+  /** It may be ahead. Any other time is past, though the clock of the page stands still between two ticks. */
+  isToCome?: boolean;
+  /** It stands behind a word such as until, where `in 2 months` would be no date. */
+  isDate?: boolean;
+};
+
 /** Returns the text of a time in a mode. */
 export function formatTime(
   at: number,
-  { mode, now, zone }: { mode: TimeMode; now: number; zone?: string },
+  {
+    mode,
+    now,
+    zone,
+    isToCome = false,
+    isDate = false,
+  }: TimeForm & { mode: TimeMode; now: number; zone?: string },
 ): string {
   if (Number.isNaN(at)) return 'unknown';
-  if (mode === 'relative') return formatRelativeTime(at, now);
+  if (mode === 'relative' && !isDate)
+    return formatRelativeTime(isToCome ? at : Math.min(at, now), now);
   return formatAbsoluteTime(at, mode === 'utc' ? 'UTC' : zone);
 }
 

@@ -164,12 +164,12 @@ function Threads() {
       <p class="pages">
         <Button
           disabled={places.value.length === 1}
-          label="Newer ones"
+          label="Newer"
           press={() => (places.value = places.value.slice(1))}
         />{' '}
         <Button
           disabled={next === undefined}
-          label="Older ones"
+          label="Older"
           press={() => (places.value = [next, ...places.value])}
         />
       </p>
@@ -179,10 +179,17 @@ function Threads() {
 
 function ThreadTable({ threads }: { threads: readonly StudioThread[] }) {
   const { href } = useStudio();
-  if (threads.length === 0) return <p>There are none.</p>;
+  if (threads.length === 0) return <p>No threads yet.</p>;
   const rows = threads.map(({ id, status, changedAt, title }) => ({
     key: id,
     cells: [<a href={href(id)}>{id}</a>, status, <Time at={changedAt} />, title],
   }));
-  return <Table heads={['Thread', 'Status', 'Changed', 'Begins with']} names="mono" rows={rows} />;
+  return (
+    <Table
+      heads={['Thread', 'Status', 'Changed', 'Begins with']}
+      names="mono"
+      sentences="Begins with"
+      rows={rows}
+    />
+  );
 }

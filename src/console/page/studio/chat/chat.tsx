@@ -41,7 +41,7 @@ function Waiting({ session }: { session: ChatSession }) {
   const { value: isBusy } = session.isBusy;
   if (isBusy) return null;
   if (!mayAct)
-    return questions.length > 0 ? <p class="note">It waits for an answer. {readOnly}</p> : null;
+    return questions.length > 0 ? <p class="note">Waiting for an answer. {readOnly}</p> : null;
   if (questions.length > 0)
     return (
       <Questions
@@ -54,8 +54,8 @@ function Waiting({ session }: { session: ChatSession }) {
   if (session.next.value.length === 0) return null;
   return (
     <p>
-      It stands before <span>{formatNames(session.next.value)}</span>.{' '}
-      <Button label="Go on" press={() => session.resume()} />
+      Stopped before <span>{formatNames(session.next.value)}</span>.{' '}
+      <Button label="Resume" press={() => session.resume()} />
     </p>
   );
 }
@@ -168,11 +168,7 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
         <Button class="plain quiet" label="Edit" press={() => (edited.value = text)} />
       )}
       {mayChange && speaker === 'agent' && (
-        <Button
-          class="plain quiet"
-          label="Write it again"
-          press={() => session.repeatMessage(id)}
-        />
+        <Button class="plain quiet" label="Regenerate" press={() => session.repeatMessage(id)} />
       )}
     </li>
   );

@@ -81,7 +81,7 @@ function Ways({ travel }: { travel: TimeTravel }) {
       <p class="actions">
         <Button
           disabled={travel.chosen.value?.parent === '' || travel.state.value === undefined}
-          label="Compare with the one before"
+          label="Compare with previous"
           press={() => travel.compare()}
         />
         <Button
@@ -93,7 +93,7 @@ function Ways({ travel }: { travel: TimeTravel }) {
         <OtherVersion travel={travel} isOff={isOff} />
         <Button
           disabled={isOff}
-          label="Write into the state"
+          label="Edit state"
           press={() => (isWriting.value = !isWriting.value)}
         />
         <Button disabled={isOff} label="Copy the thread" press={() => copy()} />

@@ -64,7 +64,7 @@ function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
   if (asked.kind === 'free')
     return (
       <fieldset>
-        <legend>It waits for an answer</legend>
+        <legend>Waiting for your answer</legend>
         <pre>{typeof asked.value === 'string' ? asked.value : formatState(asked.value).shown}</pre>
         <TextAnswer
           label="Answer, in words or as JSON"

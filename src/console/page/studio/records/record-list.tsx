@@ -70,7 +70,7 @@ type RecordTableProps = {
 };
 
 function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTableProps) {
-  if (records.length === 0) return <p>There are none.</p>;
+  if (records.length === 0) return <p>None yet.</p>;
   const renderName = (record: ListedRecord, shown: ComponentChildren) => (
     <Button
       class="plain"
@@ -90,7 +90,7 @@ function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTa
 const IN_CELL = 200;
 
 function CellShown({ cell }: { cell: RecordCell }) {
-  if ('time' in cell) return cell.time === '' ? <span>-</span> : <Time at={cell.time} />;
+  if ('time' in cell) return cell.time === '' ? <span>-</span> : <Time at={cell.time} isToCome />;
   if (cell.text === '') return <span>-</span>;
   return <bdi>{cell.text.length > IN_CELL ? `${cell.text.slice(0, IN_CELL)} …` : cell.text}</bdi>;
 }
