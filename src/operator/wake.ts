@@ -188,8 +188,9 @@ function wakeForAccounts(
     const { namespace = '' } = (after ?? before)?.metadata ?? {};
     for (const key of caches.deployments.listKeysByIndex(BY_NAMESPACE, namespace)) {
       wake(deployments, key, via);
-      for (const revision of caches.revisions.listKeysByIndex(BY_DEPLOYMENT, key))
-        wake(revisions, revision, via);
+      // Pods of one that has ended stay as they are.
+      for (const revision of caches.revisions.listByIndex(BY_DEPLOYMENT, key))
+        if (!isEnded(revision)) wake(revisions, buildObjectKey(revision.metadata), via);
     }
   });
 }

@@ -100,7 +100,11 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   await kube.create(kinds.endpointSlice, gatewaySlice(namespace));
   const operator = await stage.startOperator({
     kubeconfig: limited,
-    settings: { gateway: { service: 'gateway', namespace }, backups },
+    settings: {
+      gateway: { service: 'gateway', namespace },
+      backups,
+      imagePullSecrets: ['mirror'],
+    },
   });
   await kube.create(kinds.secret, {
     apiVersion: 'v1',

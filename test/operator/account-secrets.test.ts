@@ -27,30 +27,36 @@ const pullsOf = async (kind: Kind, name: string): Promise<string[] | undefined> 
   const { imagePullSecrets } = (object as unknown as Templated).spec.template.spec;
   return imagePullSecrets?.map((secret) => secret.name);
 };
-const create = async (name: string, resourceSpec: object): Promise<void> => {
-  const template = { resourceSpec: { redisMemoryMb: 64, ...resourceSpec } };
-  await stage.kube.create(
+const create = (name: string, image: string, resourceSpec: object = {}): Promise<KubeObject> =>
+  stage.kube.create(
     kinds.deployment,
-    newDeployment(stage.namespace, { metadata: { name }, template }),
+    newDeployment(stage.namespace, {
+      metadata: { name },
+      image,
+      template: {
+        sourceRevisionConfig: { imageUri: image },
+        resourceSpec: { redisMemoryMb: 64, ...resourceSpec },
+      },
+    }),
   );
-  await stage.see.untilReady(name);
-};
 const agentsOf = (name: string) => pullsOf(kinds.workload, `${name}-00001-api`);
 
-test('pods pull with the Secrets of their account and of the installation, and follow both', async () => {
+test('pods pull with the Secrets of their account and of the installation', async () => {
   await setAccount('default', 'of-default');
   await setAccount('robot', 'of-robot', 'mirror');
   const without = await stage.startOperator({ identity: 'without' });
-  await create('before', {});
+  await create('before', 'agent:1');
+  await stage.see.untilReady('before');
   expect(await agentsOf('before')).toBeUndefined();
   await without.stop();
 
   await stage.startOperator({ identity: 'with', settings: { imagePullSecrets: ['mirror'] } });
   const both = ['of-default', 'mirror'];
-  await expect.poll(() => agentsOf('before')).toEqual(both);
-  await create('usual', {});
-  await create('robots', { serviceAccountName: 'robot' });
-  await create('named', { imagePullSecrets: [{ name: 'own' }] });
+  await create('usual', 'agent:1');
+  await create('robots', 'agent:1', { serviceAccountName: 'robot' });
+  await create('named', 'agent:1', { imagePullSecrets: [{ name: 'own' }] });
+  await create('waiting', 'mute:1');
+  for (const name of ['usual', 'robots', 'named']) await stage.see.untilReady(name);
   expect(await agentsOf('usual')).toEqual(both);
   expect(await pullsOf(kinds.statefulSet, 'usual-db')).toEqual(both);
   expect(await pullsOf(kinds.statefulSet, 'usual-store')).toEqual(both);
@@ -58,9 +64,17 @@ test('pods pull with the Secrets of their account and of the installation, and f
   expect(await pullsOf(kinds.statefulSet, 'robots-db')).toEqual(both);
   // What a deployment names hides those of its account, as it does in each pod of Kubernetes.
   expect(await agentsOf('named')).toEqual(['own', 'mirror']);
+  // An upgrade restarts nothing.
+  expect(await agentsOf('before')).toBeUndefined();
+});
 
+test('a revision under way follows its account, and pods that serve stay as they are', async () => {
+  await expect.poll(() => agentsOf('waiting').catch(String)).toEqual(['of-default', 'mirror']);
   await setAccount('default', 'renewed');
-  await expect.poll(() => agentsOf('usual')).toEqual(['renewed', 'mirror']);
-  // A database keeps its pod, and takes it with the next one.
-  expect(await pullsOf(kinds.statefulSet, 'usual-db')).toEqual(both);
+  await expect.poll(() => agentsOf('waiting')).toEqual(['renewed', 'mirror']);
+  expect(await agentsOf('usual')).toEqual(['of-default', 'mirror']);
+  expect(await pullsOf(kinds.statefulSet, 'usual-db')).toEqual(['of-default', 'mirror']);
+  await create('later', 'agent:1');
+  await stage.see.untilReady('later');
+  expect(await agentsOf('later')).toEqual(['renewed', 'mirror']);
 });
