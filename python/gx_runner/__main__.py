@@ -8,16 +8,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import importlib.util
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
 # The server says in one sentence what is missing and which command brings it, and no traceback stands before that.
-if sys.version_info < (3, 11) or not importlib.util.find_spec("langgraph"):
+# Packages that only extend LangGraph make a module of the name, too.
+if sys.version_info < (3, 11) or not (find_spec("langgraph") and find_spec("langgraph.graph")):
     sys.exit(1)
 
 from gx_runner.modules import add_import_folders

@@ -2,6 +2,7 @@ import { UsageError } from '../../../dev/errors.ts';
 
 /** Older versions of LangGraph whose users the runner serves: the last one of each series, with its packages. */
 export const OLDER = {
+  '0.6': 'test/python/older/requirements-0.6.txt',
   '1.0': 'test/python/older/requirements-1.0.txt',
   '1.1': 'test/python/older/requirements-1.1.txt',
 };
