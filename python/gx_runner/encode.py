@@ -73,7 +73,7 @@ def _convert_instance(value: Any) -> Any:
     for method in ("model_dump", "dict", "_asdict"):
         if callable(made := getattr(value, method, None)):
             return made()
-    return None
+    return list(value) if isinstance(value, tuple) else None
 
 
 def _convert_decimal(value: decimal.Decimal) -> int | float:
@@ -83,23 +83,25 @@ def _convert_decimal(value: decimal.Decimal) -> int | float:
 _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (BaseException, lambda error: {"error": type(error).__name__, "message": str(error)}),
     ((set, frozenset, collections.deque), list),
-    (datetime.time, datetime.time.isoformat),
+    ((datetime.date, datetime.time), lambda moment: moment.isoformat()),
+    (uuid.UUID, str),
     (datetime.timedelta, lambda delta: delta.total_seconds()),
     (decimal.Decimal, _convert_decimal),
-    ((pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address, complex), str),
+    ((pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address, complex, datetime.tzinfo), str),
+    ((ipaddress.IPv4Network, ipaddress.IPv6Network), str),
     (re.Pattern, lambda pattern: pattern.pattern),
     ((bytes, bytearray, memoryview), lambda data: base64.b64encode(data).decode()),
     (str, lambda text: text.encode(errors="replace").decode()),
     (int, str),
+    (float, float),
     (Mapping, dict),
 )
+_PLAIN = {type(None), bool, float, uuid.UUID, datetime.date, datetime.datetime, datetime.time}
 
 
 def _is_plain(value: Any) -> bool:
-    """Returns whether orjson takes a value as it is. It takes times without a zone alone."""
-    if isinstance(value, datetime.time):
-        return value.tzinfo is None
-    return value is None or isinstance(value, (bool, float, uuid.UUID, datetime.date))
+    """Returns whether orjson takes a value as it is: it takes no classes of these kinds, and times without a zone alone."""
+    return type(value) in _PLAIN and (type(value) is not datetime.time or value.tzinfo is None)
 
 
 def _convert_plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
