@@ -85,8 +85,19 @@ function runGo(args: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<voi
   });
 }
 
+/**
+ * The growth of the compiler's heap from one collection to the next, in percent. A compiler ends within seconds, so to
+ * collect its garbage often is lost work. The largest packages take some 500 MB so.
+ */
+const HEAP_GROWTH_PERCENT = '400';
+
 const buildGoEnvironment = (withC = false) =>
-  extendEnvironment({ CGO_ENABLED: withC ? '1' : '0', GOTOOLCHAIN: 'local', GOWORK: 'off' });
+  extendEnvironment({
+    CGO_ENABLED: withC ? '1' : '0',
+    GOGC: HEAP_GROWTH_PERCENT,
+    GOTOOLCHAIN: 'local',
+    GOWORK: 'off',
+  });
 
 async function requireGo(build: GoBuild): Promise<void> {
   const lack = await checkGo(build);

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import {
@@ -206,3 +208,62 @@ test('a revision whose graph is none has the sentence with file and line in its 
   })) as unknown as Values;
   expect(messages.at(1)?.content).toBe('still here');
 });
+
+test('a run that fails, in either language, is in the log of its pod with message, node, file, line and stack', async () => {
+  const own = `${name}-throws`;
+  const folder = 'test/agent/wire/failed-calls/graphs';
+  const files = ['fails.ts', 'fails.py'];
+  const idOf = (file: string): string => file.replace('.', '-');
+  await kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: own, namespace: 'gx-agents' },
+    data: {
+      'gx.json': JSON.stringify({
+        graphs: Object.fromEntries(files.map((file) => [idOf(file), `./${file}:throws`])),
+      }),
+      ...Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), 'utf8')])),
+    },
+  });
+  const resource_spec = {
+    volumes: [{ name: 'throws', configMap: { name: own } }],
+    volume_mounts: [{ name: 'throws', mountPath: FAULTY, readOnly: true }],
+  };
+  const created = await call<Answer>(api, 'POST', '/v2/deployments', {
+    name: own,
+    source: 'external_container',
+    source_config: { resource_spec },
+    source_revision_config: { image_uri: system.pythonImage },
+    secrets: [{ name: 'GX_CONFIG', value: `${FAULTY}/gx.json` }],
+  });
+  try {
+    const deployed = await waitForDeployment(api, created, () => undefined);
+    const caller = new Client({
+      apiUrl: requireAgentUrl(deployed),
+      apiKey: await fetchAgentKey(api, deployed),
+    });
+    for (const file of files) await caller.runs.wait(null, idOf(file), { input: { count: 1 } });
+    const lines = await until('both are in the log', async () => {
+      const log = await kubectl('logs', `deploy/${own}-00001-queue`, ...AGENTS);
+      const found = log.split('\n').filter((line) => line.includes('"run failed"'));
+      return found.length === files.length && found.map((line) => JSON.parse(line) as object);
+    });
+    expect(lines).toEqual(
+      files.map((file) =>
+        expect.objectContaining({
+          level: 'error',
+          graph_id: idOf(file),
+          node: 'cook',
+          at: expect.stringMatching(new RegExp(`^${FAULTY}/(\\.\\.[^/]+/)?${file}:\\d+$`)),
+          err: expect.objectContaining({
+            message: 'the stove is off',
+            stack: expect.stringContaining(file),
+          }),
+        }),
+      ),
+    );
+  } finally {
+    await call(api, 'DELETE', `/v2/deployments/${created.id}`);
+    await kubectl('delete', 'configmap', own, ...AGENTS);
+  }
+}, 300_000);
