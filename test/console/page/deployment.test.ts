@@ -10,10 +10,27 @@ import {
 import {
   DRAWN,
   LogLines,
+  readEntry,
   stripColours,
   type ShownLine,
 } from '../../../src/console/page/logs/log-lines.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
+
+test.each([
+  [
+    '{"level":"error","time":"2026-01-01T00:00:00Z","msg":"run failed","node":"cook","err":{"type":"RangeError","message":"no gas"}}',
+    {
+      message: 'run failed: RangeError: no gas',
+      fields: 'node=cook err={"type":"RangeError","message":"no gas"}',
+    },
+  ],
+  ['{"level":"info","msg":"ready"}', { message: 'ready', fields: '' }],
+  ['{"answer": 42}', { message: '{"answer": 42}', fields: '' }],
+  ['{ no JSON', { message: '{ no JSON', fields: '' }],
+  ['words', { message: 'words', fields: '' }],
+])('the line %s of a log is read by people', (text, entry) => {
+  expect(readEntry(text)).toEqual(entry);
+});
 
 describe('a revision is asked for once more', () => {
   const newest = { isNewest: true, isServing: false };

@@ -216,8 +216,8 @@ function Confirmation({ detail, close }: { detail: DeploymentDetail; close: () =
       <WriteNotes detail={detail} refused={refused} />
       <form class="fields" onSubmit={(event) => void remove(event)}>
         <p>
-          Its pods, keys and revisions go. The volume of its database stays or goes as its deletion
-          policy says.
+          Its pods, keys and revisions go. The volume of its database stays, unless its
+          deletionPolicy is Delete.
         </p>
         <label class="check">
           <input
@@ -231,7 +231,10 @@ function Confirmation({ detail, close }: { detail: DeploymentDetail; close: () =
           Type the name of the deployment
           <TextLine name="confirm" autocomplete="off" of={typed} />
         </label>
-        <Button class="danger" disabled={isOff || typed.value !== name} label="Delete" />
+        <div class="actions">
+          <Button class="danger" disabled={isOff || typed.value !== name} label="Delete" />
+          <Button label="Cancel" press={close} />
+        </div>
       </form>
     </Dialog>
   );

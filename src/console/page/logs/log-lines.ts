@@ -23,6 +23,33 @@ const COLOURS = /\u001B\[[0-9;]*[A-Za-z]/g;
 export const stripColours = (text: string): string =>
   text.includes('\u001B') ? text.replaceAll(COLOURS, '') : text;
 
+/** Fields of a line that stand before it already. */
+const SHOWN_BEFORE = ['level', 'time', 'msg'];
+
+/**
+ * Returns the message of a line that our programs wrote as JSON, and its other fields as `name=value`, for people. Any
+ * other line is its own message.
+ */
+export function readEntry(text: string): { message: string; fields: string } {
+  const other = { message: text, fields: '' };
+  if (!text.startsWith('{') || text.length > DRAWN) return other;
+  try {
+    const { msg, ...rest } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof msg !== 'string') return other;
+    const { err } = rest as { err?: { type?: string; message?: unknown } | null };
+    const cause =
+      typeof err?.message === 'string' ? `: ${err.type ?? 'Error'}: ${err.message}` : '';
+    const fields = Object.entries(rest)
+      .filter(([name]) => !SHOWN_BEFORE.includes(name))
+      .map(
+        ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+      );
+    return { message: `${msg}${cause}`, fields: fields.join(' ') };
+  } catch {
+    return other;
+  }
+}
+
 /** Returns a predicate of a filter. A gap passes each of them. */
 export function buildLineFilter({ level, text }: LineFilter): (line: ShownLine) => boolean {
   const least = LOG_LEVELS.indexOf(level);

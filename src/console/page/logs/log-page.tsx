@@ -3,7 +3,7 @@ import { useEffect, useMemo, useLayoutEffect, useRef } from 'preact/hooks';
 import { useApp } from '../shell/app.ts';
 import { saveFile } from '../shell/save-file.ts';
 import { FollowedLog } from './followed-log.ts';
-import { LOG_LEVELS, type LogLevel, DRAWN, type ShownLine } from './log-lines.ts';
+import { DRAWN, LOG_LEVELS, readEntry, type LogLevel, type ShownLine } from './log-lines.ts';
 import { Button, Select } from '../shell/controls.tsx';
 import { measureRowWindow } from '../shell/row-window.ts';
 
@@ -188,13 +188,15 @@ function Line({ line, look }: { line: ShownLine; look: LogLook }) {
     line.text.length > DRAWN
       ? `${line.text.slice(0, DRAWN)} … ${line.text.length} characters; the download has all`
       : line.text;
+  const { message, fields } = readEntry(cut);
   return (
     <div class={`line ${line.isGap === true ? 'gap' : line.level.toLowerCase()}`}>
       {look.hasTimes && line.at !== '' && (
         <time dateTime={line.at}>{formatLineTime(line.at, look.isUtc)} </time>
       )}
       {line.level !== 'INFO' && line.isGap !== true && <b>{line.level} </b>}
-      {cut}
+      {message}
+      {fields !== '' && <span class="quiet"> {fields}</span>}
     </div>
   );
 }

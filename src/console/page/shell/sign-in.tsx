@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { describeEnding } from '../api/refusal.ts';
 import { signIn } from '../api/session.ts';
 import { useApp } from './app.ts';
@@ -11,6 +12,7 @@ export function SignIn() {
   const key = useSignal('');
   const refused = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
+  useEffect(() => document.querySelector<HTMLElement>('[name=api_key]')?.focus(), []);
   const ending = describeEnding(app.session.value?.reason);
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -28,6 +30,10 @@ export function SignIn() {
   return (
     <main class="sign-in">
       <h1 tabIndex={-1}>Sign in</h1>
+      <p class="quiet">
+        This is the console of gx-platform. The administrator of the platform makes API keys, by the
+        command <code>api-key create</code>.
+      </p>
       {ending !== undefined && (
         <p class="note" role="status">
           {ending}
