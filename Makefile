@@ -47,7 +47,7 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
-test-python: install ## Python graphs in the runner of python/, first tests over Python twins, and test-differential, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=0.6, 1.0 or 1.1: all that those have)
+test-python: install ## Python graphs in the runner of python/, first tests over Python twins, and test-differential, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=1.0 or 1.1: all that those have, 0.6: classes in states)
 	@node test/python/main.ts $(if $(LANGGRAPH),--langgraph $(LANGGRAPH))
 
 test-classes: install ## test-python and test-twins once more, with values of classes in the state of each of their graphs, which each of its steps looks at (needs python3)

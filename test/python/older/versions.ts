@@ -1,6 +1,9 @@
 import { UsageError } from '../../../dev/errors.ts';
 
-/** Older versions of LangGraph whose users the runner serves: the last one of each series, with its packages. */
+/**
+ * Older versions of LangGraph whose users the runner serves: the last one of some series, with its packages. The oldest
+ * one has the tests of test/python/classes.test.ts alone.
+ */
 export const OLDER = {
   '0.6': 'test/python/older/requirements-0.6.txt',
   '1.0': 'test/python/older/requirements-1.0.txt',
