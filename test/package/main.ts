@@ -173,7 +173,7 @@ const EXAMPLES: Record<string, Talk> = {
   subagents: async (client) =>
     assert.match(await ask(client, 'subagents', say('What about green tea?')), /green tea/),
   echo: async (client) =>
-    assert.match(await ask(client, 'echo', say('hello out there')), /hello out there/),
+    assert.match(await ask(client, 'echo', say('hello out there')), /message 1 of this thread/),
   async js(client) {
     const { thread_id } = await client.threads.create();
     assert.match(await ask(client, 'approval', say('good news'), thread_id), /good news/);
