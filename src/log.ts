@@ -128,14 +128,12 @@ const CODE = /^ {4}\s*(?!File "|at )\S/;
 const OF_LIBRARY =
   /[/\\](?:site-packages|dist-packages|node_modules)[/\\]|[/\\]lib[/\\]python3\.|<frozen |node:/;
 
-type Part = { lines: string[]; isFrame: boolean; isOfLibrary: boolean };
-
 /**
  * Returns a text without the frames of libraries in its stacks: people look for their own lines. Where no frame is
  * theirs, the first and the last one stay, because one of them has failed.
  */
 function hideLibraryFrames(text: string): string {
-  const parts: Part[] = [];
+  const parts: { lines: string[]; isFrame: boolean; isOfLibrary: boolean }[] = [];
   for (const line of text.split('\n')) {
     const last = parts.at(-1);
     const isFrame = FRAME.test(line);

@@ -8,7 +8,7 @@ import type { BackupStore } from './store.ts';
 
 /** Returns the entry of the catalogue that an order asks for. Throws with the reason where there is none. */
 export async function chooseCatalogueEntry(
-  store: Pick<BackupStore, 'read' | 'listKeys'>,
+  store: BackupStore,
   folder: Folder,
   order: Pick<RestoreOrder, 'name' | 'at' | 'owner'>,
 ): Promise<CatalogueEntry> {
@@ -33,7 +33,7 @@ export async function chooseCatalogueEntry(
   );
 }
 
-async function listNames(store: Pick<BackupStore, 'listKeys'>, folder: Folder): Promise<string[]> {
+async function listNames(store: BackupStore, folder: Folder): Promise<string[]> {
   const names = [folder.catalogue, folder.copies].map(async (below) =>
     (await store.listKeys(below)).map((key) => key.slice(below.length)),
   );
@@ -41,7 +41,7 @@ async function listNames(store: Pick<BackupStore, 'listKeys'>, folder: Folder): 
 }
 
 async function readEntry(
-  store: Pick<BackupStore, 'read'>,
+  store: BackupStore,
   folder: Folder,
   name: string,
 ): Promise<CatalogueEntry | undefined> {
@@ -67,14 +67,14 @@ function parseEntry(text: string | undefined): CatalogueEntry | undefined {
 export type Receiver = { postgres: string; keys: readonly string[] };
 
 /** The entries of early backups lack some facts. */
-type Known = Pick<CatalogueEntry, 'name' | 'postgres'> &
+type KnownEntry = Pick<CatalogueEntry, 'name' | 'postgres'> &
   Partial<Pick<CatalogueEntry, 'method' | 'schema' | 'keys'>>;
 
 const parseMajor = (version: string): number => Number.parseInt(version, 10);
 
 /** Throws if the data could not be read where it is to be restored. */
 export function requireReadable(
-  { name, method, postgres, schema, keys = [] }: Known,
+  { name, method, postgres, schema, keys = [] }: KnownEntry,
   receiver: Receiver,
 ): void {
   if (schema !== undefined && schema > SCHEMA_MAJOR)

@@ -46,7 +46,7 @@ export async function copyFiles(
   const { owner } = order;
   const name = requireName(order.name);
   const target = requireTaken(order.target);
-  const store = openBackupStore(target, { keys, mount, signal, pauses });
+  const store = openBackupStore(target, keys, mount, signal, pauses);
   const folder = getBackupFolder(target, owner);
   await claimFolder(store, folder, owner);
   const [run, sql] = [buildScriptRunner(copier, signal), buildScriptRunner(pipe, signal)];
@@ -79,7 +79,7 @@ export async function copyFiles(
     holds: order.holds,
   };
   await store.write(`${folder.copies}${name}.json`, `${JSON.stringify(entry)}\n`);
-  const trouble = await removeExpired({ store, folder, run, commands }, order).catch(
+  const trouble = await removeExpired(store, folder, run, commands, order).catch(
     (error: unknown) => toError(error).message,
   );
   await Promise.all([giveUp(pipe), giveUp(copier)]);
@@ -165,11 +165,12 @@ const filterUnchanged = (
 ): Record<string, string> =>
   Object.fromEntries(Object.entries(before).filter(([table, count]) => after[table] === count));
 
-type Tidying = { store: BackupStore; folder: Folder; run: RunScript; commands: Commands };
-
 /** Removes copies that have expired, then their entries, and dumps of before that have expired, too. */
 async function removeExpired(
-  { store, folder, run, commands }: Tidying,
+  store: BackupStore,
+  folder: Folder,
+  run: RunScript,
+  commands: Commands,
   { keep }: Copying['order'],
 ): Promise<undefined> {
   await runScript(

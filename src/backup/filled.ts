@@ -59,7 +59,7 @@ export async function takeFilled(
         `The data is encrypted with keys that GX_AES_KEY does not hold: ${missing.join(', ')}.`,
       );
     // Without a transaction after the copy, its data is that of its end.
-    const store = openBackupStore(order.target, { keys: credential, mount, signal, pauses });
+    const store = openBackupStore(order.target, credential, mount, signal, pauses);
     const from =
       until === ''
         ? (await chooseCatalogueEntry(store, getBackupFolder(order.target, order.owner), order))

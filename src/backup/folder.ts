@@ -17,7 +17,7 @@ export type Folder = {
 
 /** Returns the folder of a deployment: `<prefix>/<tenant>/<id>/`. */
 export function getBackupFolder(
-  { prefix }: Pick<BackupTarget, 'prefix'>,
+  { prefix }: BackupTarget,
   { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>,
 ): Folder {
   const all = `${prefix === '' ? '' : `${prefix}/`}${tenant}/${id}/`;
@@ -40,14 +40,12 @@ export function requireName(name: string): string {
   );
 }
 
-type Reading = Pick<BackupStore, 'read' | 'write' | 'listKeys'>;
-
 /**
  * Makes sure that the folder is the deployment's own before anything is written into it or removed from it. An empty
  * one gets a file that says whose it is.
  */
 export async function claimFolder(
-  store: Reading,
+  store: BackupStore,
   folder: Folder,
   owner: BackupOwner,
 ): Promise<void> {

@@ -36,7 +36,7 @@ export async function checkBackup(
   signal: AbortSignal,
 ): Promise<RestoreDone> {
   const { postgres } = await readDatabaseState(pipe, signal);
-  const store = openBackupStore(order.target, { keys, mount, signal, pauses });
+  const store = openBackupStore(order.target, keys, mount, signal, pauses);
   const folder = getBackupFolder(order.target, order.owner);
   const entry = await chooseCatalogueEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });
@@ -70,7 +70,7 @@ export async function restoreBackup(
       'DatabaseNotEmpty',
       'The database holds data already. Nothing of it is touched.',
     );
-  const store = openBackupStore(order.target, { keys, mount, signal, pauses });
+  const store = openBackupStore(order.target, keys, mount, signal, pauses);
   const folder = getBackupFolder(order.target, order.owner);
   const entry = await chooseCatalogueEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });

@@ -46,7 +46,7 @@ export async function createBackup(
 ): Promise<BackupDone> {
   const { owner, target } = order;
   const name = requireName(order.name);
-  const store = openBackupStore(target, { keys, mount, signal, pauses });
+  const store = openBackupStore(target, keys, mount, signal, pauses);
   const folder = getBackupFolder(target, owner);
   await claimFolder(store, folder, owner);
   await begin(pipe);

@@ -26,18 +26,14 @@ export type BackupStore = {
   listUploads(folder: string): Promise<{ key: string; id: string }[]>;
 };
 
-type Opening = {
-  keys: S3Keys;
-  /** The folder at which a volume claim is mounted. */
-  mount: string;
-  signal: AbortSignal;
-  pauses?: readonly number[] | undefined;
-};
-
 /** Opens the store of a target. */
 export function openBackupStore(
   target: BackupTarget,
-  { keys, mount, signal, pauses }: Opening,
+  keys: S3Keys,
+  /** The folder at which a volume claim is mounted. */
+  mount: string,
+  signal: AbortSignal,
+  pauses?: readonly number[],
 ): BackupStore {
   if (isClaimTarget(target)) return new ClaimStore(target.claim, { mount, signal });
   if (keys.accessKeyId === '' || keys.secretAccessKey === '')

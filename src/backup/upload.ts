@@ -7,7 +7,6 @@ const PARTS_OF_A_SIZE = 1000;
 const computePartSize = (number: number): number =>
   16 * MIB * (1 + Math.floor((number - 1) / PARTS_OF_A_SIZE));
 
-type Sending = Pick<BackupStore, 'begin' | 'sendPart' | 'complete' | 'abortUpload'>;
 export type SentDump = { bytes: number; sha256: string };
 
 /**
@@ -15,7 +14,7 @@ export type SentDump = { bytes: number; sha256: string };
  * Otherwise nothing of it is left.
  */
 export async function upload(
-  store: Sending,
+  store: BackupStore,
   key: string,
   { source, whole }: { source: AsyncIterable<Buffer>; whole: () => Promise<void> },
 ): Promise<SentDump> {

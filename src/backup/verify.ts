@@ -38,7 +38,7 @@ async function verifyDump(
   signal: AbortSignal,
 ): Promise<VerifyDone> {
   const { postgres } = await readDatabaseState(pipe, signal);
-  const store = openBackupStore(order.target, { keys, mount, signal, pauses });
+  const store = openBackupStore(order.target, keys, mount, signal, pauses);
   const folder = getBackupFolder(order.target, order.owner);
   const entry = await chooseCatalogueEntry(store, folder, order);
   // Nothing is decrypted here, so that no keys are needed.
@@ -64,7 +64,7 @@ async function verifyCopy(
 ): Promise<VerifyDone> {
   const { order, keys, mount, pipe, copier, pauses } = config;
   const target = requireTaken(order.target);
-  const store = openBackupStore(target, { keys, mount, signal, pauses });
+  const store = openBackupStore(target, keys, mount, signal, pauses);
   const folder = getBackupFolder(target, order.owner);
   const entry = await chooseCatalogueEntry(store, folder, order);
   if (entry.method !== 'continuous')

@@ -61,7 +61,7 @@ export async function build(config: ImageBuildConfig, signal: AbortSignal): Prom
     if (plan.python !== undefined) await linkOwn({ config, plan: plan.python, bench });
     return signatures;
   });
-  await runProjectBuild(config, { plan, settings, bench });
+  await runProjectBuild(config, plan, settings, bench);
   if (plan.python !== undefined) await finishPython({ config, bench });
   await step('layer of the source', () => writeSource(config, before));
 }
@@ -107,12 +107,12 @@ async function unpackPackages(
   }
 }
 
-type Work = { plan: BuildPlan; settings: GxJson; bench: Workbench };
-
 /** Runs the project's build, and the agent server's preparation, which would otherwise run at its start. */
 async function runProjectBuild(
   config: ImageBuildConfig,
-  { plan, settings, bench }: Work,
+  plan: BuildPlan,
+  settings: GxJson,
+  bench: Workbench,
 ): Promise<void> {
   const { source } = getWorkPaths(config.work);
   const folder = path.join(source, plan.folder);

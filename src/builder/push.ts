@@ -67,12 +67,12 @@ export async function push(given: ImageBuildConfig, signal: AbortSignal): Promis
     created: cloned.at,
   });
   const digest = await step('push manifest', () =>
-    pushManifest(ask, to, { base: base.manifest, layers, config: own }),
+    pushManifest(ask, to, base.manifest, layers, own),
   );
   logLine(`pushed ${formatImageName(to)}:${getImageVersion(to)} as ${digest}`);
   const isRestored = restored.packages !== undefined;
   if (cache !== undefined && key !== undefined && !isRestored)
-    await tryKeepPackages(() => keepPackages(ask, cache, { config, key, pushed: to }));
+    await tryKeepPackages(() => keepPackages(ask, cache, config, key, to));
   return {
     image: `${formatImageName(to)}@${digest}`,
     commit,
@@ -85,12 +85,12 @@ export async function push(given: ImageBuildConfig, signal: AbortSignal): Promis
 
 const formatImageName = ({ host, repository }: ImageReference): string => `${host}/${repository}`;
 
-type NewImage = { base: BaseManifest; layers: readonly OwnLayer[]; config: ImageConfig };
-
 async function pushManifest(
   ask: AskRegistry,
   to: ImageReference,
-  { base, layers, config }: NewImage,
+  base: BaseManifest,
+  layers: readonly OwnLayer[],
+  config: ImageConfig,
 ): Promise<string> {
   const bytes = new Uint8Array(Buffer.from(JSON.stringify(config)));
   const own: Descriptor = {
@@ -111,12 +111,12 @@ async function pushManifest(
   });
 }
 
-type Keeping = { config: ImageBuildConfig; key: string; pushed: ImageReference };
-
 async function keepPackages(
   ask: AskRegistry,
   to: ImageReference,
-  { config, key, pushed }: Keeping,
+  config: ImageBuildConfig,
+  key: string,
+  pushed: ImageReference,
 ): Promise<void> {
   const layers: Descriptor[] = [];
   for (const role of ['production', 'development'] as const) {

@@ -19,13 +19,11 @@ export function buildRegistryClient(
   return askRegistries({ plainHosts, credentials: registry.credentials, signal });
 }
 
-type BaseImage = { place: ImageReference; manifest: BaseManifest; digest: string };
-
 /** Returns the base image of agents. */
 export async function fetchBaseImage(
   ask: AskRegistry,
   { baseImage }: ImageBuildConfig,
-): Promise<BaseImage> {
+): Promise<{ place: ImageReference; manifest: BaseManifest; digest: string }> {
   const place = requireImageReference(baseImage, 'GX_BASE_IMAGE');
   const found = await readManifest(ask, place);
   if (found === undefined)

@@ -15,7 +15,7 @@ export const getWorkPaths = (work: string) => ({
  * Files and folders that are written before any command of the repository runs. In a pod those commands can't write
  * there, so the stage with the registry's credential trusts these files, and no others.
  */
-export const getTrustedPaths = ({ kept }: Pick<ImageBuildConfig, 'kept'>) => ({
+export const getTrustedPaths = ({ kept }: ImageBuildConfig) => ({
   commit: path.join(kept, 'commit.json'),
   dockerfile: path.join(kept, 'Dockerfile'),
   plan: path.join(kept, 'plan.json'),

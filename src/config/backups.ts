@@ -77,7 +77,7 @@ export function readBackupSettings(read: SettingsReader): Backups {
     const faults = checkTarget(value);
     for (const fault of faults) read.addProblem(`GX_BACKUP_TARGETS[${index}]${fault}`);
     if (faults.length > 0) continue;
-    const target = toNamedTarget(value as Given);
+    const target = toNamedTarget(value as TargetSetting);
     if (target.name in targets)
       read.addProblem(
         `GX_BACKUP_TARGETS[${index}].name: another target has the name ${target.name}`,
@@ -115,9 +115,12 @@ function checkTarget(value: unknown): string[] {
 }
 
 type GivenS3 = Pick<S3Target, 'endpoint' | 'bucket'> & Partial<S3Target> & { secretName: string };
-type Given = { name: string } & (GivenS3 | (Pick<ClaimTarget, 'claim'> & Partial<ClaimTarget>));
+type TargetSetting = { name: string } & (
+  | GivenS3
+  | (Pick<ClaimTarget, 'claim'> & Partial<ClaimTarget>)
+);
 
-function toNamedTarget({ name, prefix: folder = '', ...given }: Given): {
+function toNamedTarget({ name, prefix: folder = '', ...given }: TargetSetting): {
   name: string;
   settings: NamedTarget;
 } {

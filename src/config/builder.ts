@@ -121,9 +121,7 @@ function readBuildkit(read: SettingsReader): Pick<Builder, 'buildkit'> {
 }
 
 /** Returns the namespaces in which builds run. */
-export const buildNamespaces = (
-  builds: Pick<Builder, 'namespace' | 'buildkit'> | undefined,
-): string[] =>
+export const buildNamespaces = (builds: Builder | undefined): string[] =>
   builds === undefined
     ? []
     : [builds.namespace, ...(builds.buildkit === undefined ? [] : [builds.buildkit.namespace])];

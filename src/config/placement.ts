@@ -14,9 +14,7 @@ export type PodPlace = {
 
 /** The kinds of pods that an installation places apart. */
 const PLACED = ['agents', 'databases', 'stores', 'builds'] as const;
-type Placed = (typeof PLACED)[number];
-
-export type PodPlaces = Record<Placed, PodPlace>;
+export type PodPlaces = Record<(typeof PLACED)[number], PodPlace>;
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';

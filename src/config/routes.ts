@@ -118,7 +118,7 @@ const FIELDS: Record<string, Check> = {
   ),
 };
 
-type Given = {
+type RouteValues = {
   kind: RouteKind | 'None';
   former: RouteKind[];
   parentRefs: ParentRef[];
@@ -133,8 +133,8 @@ type Given = {
   proxies: object[];
   reservedHosts: string[];
 };
-const TLS: Given['tls'] = { enabled: false, secretName: '', annotations: {} };
-const USUAL: Given = {
+const TLS: RouteValues['tls'] = { enabled: false, secretName: '', annotations: {} };
+const USUAL: RouteValues = {
   kind: 'None',
   former: [],
   parentRefs: [],
@@ -164,7 +164,7 @@ export function readRoutes(read: SettingsReader, namespaces: readonly string[]):
   };
 }
 
-function readRouteSetting(read: SettingsReader): Given {
+function readRouteSetting(read: SettingsReader): RouteValues {
   const value = read.readJson(['GX_ROUTE']) ?? {};
   if (!isObject(value)) {
     read.addProblem('GX_ROUTE must be an object in JSON');
@@ -176,14 +176,16 @@ function readRouteSetting(read: SettingsReader): Given {
       `GX_ROUTE ${name} is ${name in FIELDS ? 'wrong' : 'no field of it'} (docs/how-to/reach.md)`,
     );
   // Each field is of its type by its check.
-  const { tls = {}, ...rest } = (wrong.length > 0 ? {} : value) as Partial<Omit<Given, 'tls'>> & {
-    tls?: Partial<Given['tls']>;
+  const { tls = {}, ...rest } = (wrong.length > 0 ? {} : value) as Partial<
+    Omit<RouteValues, 'tls'>
+  > & {
+    tls?: Partial<RouteValues['tls']>;
   };
   return { ...USUAL, ...rest, tls: { ...TLS, ...tls } };
 }
 
 function buildRouteSettings(
-  given: Given,
+  given: RouteValues,
   kind: RouteKind,
   namespaces: readonly string[],
 ): RouteSettings {
@@ -224,7 +226,7 @@ function buildRouteSettings(
 }
 
 /** Returns the contradictions of the settings, each as the end of a sentence. */
-function listContradictions({ kind, former, parentRefs, className, tls }: Given): string[] {
+function listContradictions({ kind, former, parentRefs, className, tls }: RouteValues): string[] {
   const [isHttp, isIngress] = [kind === 'HTTPRoute', kind === 'Ingress'];
   const hasNoCertificate = tls.secretName === '' && Object.keys(tls.annotations).length === 0;
   const faults: [string, boolean][] = [

@@ -67,7 +67,7 @@ const joinPath = (at: string, key: string): string => (at === '' ? key : `${at}.
 export function findNearestKey(
   key: string,
   beside: Schema,
-  { at, root }: Pick<Place, 'at' | 'root'>,
+  { at, root }: Place,
 ): string | undefined {
   const sibling = findNearestName(key, Object.keys(beside.properties ?? {}));
   if (sibling !== undefined) return joinPath(at, sibling);

@@ -109,13 +109,16 @@ class Broken {
   }
 }
 
-type Sending = Pick<AskedThere, 'body' | 'signal'> &
-  DoorOptions & { connected: 'connect' | 'secureConnect' };
-
 /** Sends a request, its body once there is a connection. */
 function sendOutgoing(
   outgoing: ClientRequest,
-  { body, signal, connected, called, within }: Sending,
+  {
+    body,
+    signal,
+    connected,
+    called,
+    within,
+  }: Pick<AskedThere, 'body' | 'signal'> & DoorOptions & { connected: 'connect' | 'secureConnect' },
 ): Promise<IncomingMessage | Broken> {
   return new Promise((resolve) => {
     let isSent = false;

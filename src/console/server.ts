@@ -20,10 +20,10 @@ import type { BrowserSessions } from './session/sessions.ts';
 const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
 
 export type ConsoleParts = {
-  config: Pick<ConsoleConfig, 'trustedProxies'>;
+  config: ConsoleConfig;
   page: BuiltPage | undefined;
   sessions: BrowserSessions;
-  door: Pick<ControlPlaneDoor, 'ask'>;
+  door: ControlPlaneDoor;
   agents: Pick<AgentPassing, 'door' | 'passes' | 'placeOf'>;
   metrics: ConsoleMetrics;
   isReady: () => boolean;

@@ -37,7 +37,7 @@ const buildPort80Address = (host: string): { host: string; port: number } => ({ 
 
 const buildPlaceFinder =
   (
-    { clusterDomain }: Pick<ConsoleConfig, 'clusterDomain'>,
+    { clusterDomain }: ConsoleConfig,
     reach: NonNullable<StartOptions['reach']>,
   ): AgentPassing['placeOf'] =>
   (pass) => {
@@ -95,10 +95,7 @@ export async function startConsole({
 }
 
 /** Returns the secret that seals sessions. One of this process itself ends with it, and so do its sessions. */
-function readSessionSecret(
-  { sessionKeyFile: file }: Pick<ConsoleConfig, 'sessionKeyFile'>,
-  log: Log,
-): Buffer {
+function readSessionSecret({ sessionKeyFile: file }: ConsoleConfig, log: Log): Buffer {
   const secret = readSecretFile(file, 'GX_SESSION_KEY_FILE');
   if (secret !== undefined) return secret;
   log.warn(

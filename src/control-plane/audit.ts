@@ -1,5 +1,5 @@
 import type { Route } from '../http/route.ts';
-import type { Answered, Asked } from '../http/server.ts';
+import type { Answered, RequestState } from '../http/server.ts';
 import type { Log } from '../log.ts';
 import type { Caller } from './caller.ts';
 
@@ -48,17 +48,17 @@ function buildAuditLine({
   };
 }
 
-const isOnRecord = ({ access, audited }: Pick<Route<Caller>, 'access' | 'audited'>): boolean =>
+const isOnRecord = ({ access, audited }: Route<Caller>): boolean =>
   audited === true || access === 'write' || access === 'admin';
 
 /** Returns true for an event that came without a key and was taken, because it was signed. Others leave no line. */
-const isSignedEvent = ({ route }: Asked<Caller>, status: number): boolean =>
+const isSignedEvent = ({ route }: RequestState<Caller>, status: number): boolean =>
   route.access === 'open' && route.method === 'post' && status < 400;
 
 const end = (status: number): Fields => ({ outcome: describeOutcome(status), status });
 
 /** Returns the request's objects: the ids of its path, and those that its answer shows. */
-function listObjects({ params: given, query, reply }: Asked<Caller>): Fields {
+function listObjects({ params: given, query, reply }: RequestState<Caller>): Fields {
   const params = (given ?? {}) as Fields;
   const { deployment_ids: ids } = (query ?? {}) as Fields;
   const shown = reply?.kind === 'json' ? (reply.body as Fields) : {};

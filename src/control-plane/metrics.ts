@@ -18,7 +18,7 @@ export type ControlPlaneMetrics = {
 };
 
 type Measured = {
-  stored: Pick<Stored, 'listDeployments' | 'listListeners' | 'listFaulty'>;
+  stored: Stored;
   watches: () => WatchState[];
   /** The reasons of failed log-ins, which are 0 at first. */
   loginFailures: readonly string[];

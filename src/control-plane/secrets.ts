@@ -11,9 +11,8 @@ import { buildRequestedBy } from './requested-by.ts';
 const WARM_MILLISECONDS = 3000;
 const WARM_AT_ONCE = 10;
 
-type Owner = { deployment: string; namespace: string; tenantId: string };
 /** The values of one Secret as kept in memory; `size` is in bytes. */
-type Kept = { values: Secret[]; size: number };
+type CachedSecrets = { values: Secret[]; size: number };
 
 const DIGEST_LENGTH = 16;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -32,7 +31,7 @@ export class SecretValues {
   readonly #kube: Kube;
   readonly #room: number;
   /** The least recently used first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, CachedSecrets>();
   #size = 0;
 
   constructor(kube: Kube, room = KEPT_BYTES) {
@@ -42,7 +41,7 @@ export class SecretValues {
 
   /** Stores the values as one immutable Secret and returns its name. Values are written nowhere else. */
   async store(
-    owner: Owner,
+    owner: { deployment: string; namespace: string; tenantId: string },
     given: { secrets: readonly Secret[]; nonce: string; caller: Caller },
   ): Promise<string> {
     const name = names.secrets(owner.deployment, given.nonce);

@@ -120,10 +120,12 @@ const buildStreamLimiter =
 export const buildControlPlaneDocument = (routes: Route<Caller>[]): Json =>
   openApiDocument(routes, INFO, SECURITY, ERRORS);
 
-type OwnHealth = Health & { certificateUntil: () => Date | undefined };
-
 /** Builds the control plane as a koa application, and the routes of the cluster's port. */
-export function buildControlPlane(plane: ControlPlane, health: OwnHealth, keys: CountedKube) {
+export function buildControlPlane(
+  plane: ControlPlane,
+  health: Health & { certificateUntil: () => Date | undefined },
+  keys: CountedKube,
+) {
   const { stored, integrations, config } = plane;
   const metrics = createControlPlaneMetrics({
     stored,
@@ -132,7 +134,7 @@ export function buildControlPlane(plane: ControlPlane, health: OwnHealth, keys: 
     certificateUntil: config.tls && health.certificateUntil,
   });
   return {
-    app: createControlPlaneApp(plane, { health, keys, metrics }),
+    app: createControlPlaneApp(plane, health, keys, metrics),
     probes: buildControlPlaneProbes(health, metrics),
   };
 }
@@ -149,10 +151,13 @@ const buildControlPlaneProbes = (
     metrics: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
   });
 
-type AppParts = { health: Health; keys: CountedKube; metrics: ControlPlaneMetrics };
-
 /** API keys are looked up through `keys`. */
-function createControlPlaneApp(plane: ControlPlane, { health, keys, metrics }: AppParts) {
+function createControlPlaneApp(
+  plane: ControlPlane,
+  health: Health,
+  keys: CountedKube,
+  metrics: ControlPlaneMetrics,
+) {
   for (const client of new Set([plane.kube, plane.logs, keys]))
     client.addRequestListener?.(metrics.onRequest);
   const { config, log } = plane;
@@ -165,12 +170,12 @@ function createControlPlaneApp(plane: ControlPlane, { health, keys, metrics }: A
     if (reason !== undefined) metrics.onFailedLogin(reason);
   };
   const isDeployment = (id: string): boolean => plane.stored.withId(id).length > 0;
-  const limited = limitFailures({
+  const limited = limitFailures(
     authenticator,
     isDeployment,
-    perMinute: config.limits.failedLoginsPerMinute,
-    failed: recordFailure,
-  });
+    config.limits.failedLoginsPerMinute,
+    recordFailure,
+  );
   const routes: Route<Caller>[] = buildControlPlaneRoutes(plane).map(
     buildStreamLimiter(authenticator),
   );

@@ -29,7 +29,7 @@ export type DoorParts = {
   held: HeldRequests;
   /** The proxies whose word about the client counts. */
   trusts: Trusts;
-  signer: Pick<ClientSigner, 'sign'>;
+  signer: ClientSigner;
   begins?: BeginsSpan | undefined;
   log: Log;
 };
@@ -60,7 +60,7 @@ export function openDoor(parts: DoorParts): Server {
   );
   server.on(
     'upgrade',
-    (incoming, socket, head) => void forwardSocket(parts, incoming, { socket, head }),
+    (incoming, socket, head) => void forwardSocket(parts, incoming, socket, head),
   );
   answerUnreadable(server);
   server.requestTimeout = 0;
@@ -125,12 +125,12 @@ function answerHere(
   return true;
 }
 
-type Asked = { source: string; rewritten: (deployment: KnownDeployment) => Record<string, string> };
+type RequestSource = {
+  source: string;
+  rewritten: (deployment: KnownDeployment) => Record<string, string>;
+};
 
-function readClient(
-  incoming: IncomingMessage,
-  { trusts, signer }: Pick<DoorParts, 'trusts' | 'signer'>,
-): Asked {
+function readClient(incoming: IncomingMessage, { trusts, signer }: DoorParts): RequestSource {
   const { headers, socket, method, url } = incoming;
   const client = resolveClient(incoming, socket.remoteAddress, trusts);
   const word = buildForwardedHeaders(client, headers);
@@ -149,7 +149,7 @@ function readClient(
 async function admitCaller(
   { find, callers }: DoorParts,
   { headers }: IncomingMessage,
-  { source }: Asked,
+  { source }: RequestSource,
 ): Promise<KnownDeployment> {
   const deployment = find();
   if (deployment === undefined) throw new NotFound('There is no such deployment.');
@@ -251,13 +251,12 @@ const buildBrokenOff = (cause: Error): Problem =>
     },
   );
 
-type Upgrade = { socket: Duplex; head: Buffer };
-
 /** Passes on a request for a WebSocket, once the deployment answers. */
 async function forwardSocket(
   parts: DoorParts,
   incoming: IncomingMessage,
-  { socket, head }: Upgrade,
+  socket: Duplex,
+  head: Buffer,
 ): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {

@@ -7,7 +7,7 @@ import type { HeldRequests } from './held-requests.ts';
 import type { Waking } from './waking.ts';
 import type { Reports } from './reports.ts';
 
-type Parts = {
+type GatewayState = {
   reports: Pick<Reports, 'size'>;
   deployments: () => number;
   doors: () => number;
@@ -18,7 +18,7 @@ type Parts = {
 };
 
 /** Returns the routes of probes and metrics, which the cluster reads. */
-export function buildHealthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
+export function buildHealthRoutes({ isReady, ...parts }: GatewayState): Route<undefined>[] {
   const measures = new Measures();
   const measured = registerMetrics(measures, parts);
   const printMetrics = async () => ({
@@ -34,7 +34,7 @@ export function buildHealthRoutes({ isReady, ...parts }: Parts): Route<undefined
 /** Registers the metrics of this process. Returns the function that measures and prints them. */
 function registerMetrics(
   measures: Measures,
-  { reports, deployments, doors, held, waking, watches }: Omit<Parts, 'isReady'>,
+  { reports, deployments, doors, held, waking, watches }: Omit<GatewayState, 'isReady'>,
 ): () => Promise<string> {
   watchMetrics(measures, watches);
   const known = measures.createGauge(

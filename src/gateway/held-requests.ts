@@ -7,7 +7,7 @@ export type HoldLimits = { perDeployment: number; total: number };
 const CROWDED = 2;
 const LEAVING = 1;
 
-type Asked = { key: string; namespace: string };
+type HeldFor = { key: string; namespace: string };
 
 /**
  * Counts the requests that wait for deployments to wake, and lets all of them go when the process stops. A namespace
@@ -43,7 +43,7 @@ export class HeldRequests {
    * one too many, and when the process stops.
    */
   async hold<T>(
-    { key, namespace }: Asked,
+    { key, namespace }: HeldFor,
     work: () => Promise<T>,
     left: Promise<undefined>,
   ): Promise<T | undefined> {
@@ -66,7 +66,7 @@ export class HeldRequests {
     this.#leaving.reject(buildRetryLater('This process is stopping; try again.', LEAVING));
   }
 
-  #count({ key, namespace }: Asked, more: 1 | -1): void {
+  #count({ key, namespace }: HeldFor, more: 1 | -1): void {
     this.#total += more;
     for (const [counts, name] of [
       [this.#held, key] as const,

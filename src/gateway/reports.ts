@@ -10,7 +10,7 @@ import { LastReports, type KeptEntry } from '../work/last-reports.ts';
 import type { BytesBounds } from '../http/kept-bytes.ts';
 
 /** `counts`: those of its runs, as JSON, which take a fifth of the memory that they would as objects. */
-type Kept = KeptEntry & { deployment: string; number: number; counts: string | undefined };
+type StoredReport = KeptEntry & { deployment: string; number: number; counts: string | undefined };
 
 export type ReportBounds = BytesBounds & {
   /** Characters of a page, beyond which the next report is in another one. */
@@ -26,8 +26,6 @@ const BOUNDS: ReportBounds = { each: 8 * MEBIBYTE, all: 48 * MEBIBYTE, page: MEB
 /** Arrivals that newer ones have replaced are forgotten together, when there are more of them than of the others. */
 const REPLACED = 1000;
 
-type Compared = { candidate: string; stable: string };
-
 /** Where a reader stands. `key`: that by which the gateway signs, for the answer. */
 type Since = { cursor?: number; instance?: string; key?: string };
 
@@ -37,8 +35,8 @@ type Since = { cursor?: number; instance?: string; key?: string };
  * loses the report of the one that was silent for longest.
  */
 export class Reports {
-  readonly #kept: LastReports<Kept>;
-  #arrivals: Kept[] = [];
+  readonly #kept: LastReports<StoredReport>;
+  #arrivals: StoredReport[] = [];
   #number = 0;
   readonly #instance: string;
   readonly #clock: () => number;
@@ -66,7 +64,11 @@ export class Reports {
   }
 
   /** Keeps a report. The counts of its runs are kept only for revisions that are compared. */
-  keep(deployment: string, given: WorkReport, compared?: Compared): void {
+  keep(
+    deployment: string,
+    given: WorkReport,
+    compared?: { candidate: string; stable: string },
+  ): void {
     const at = this.#clock();
     const { ended: all, ...report } = pickReportFields(given);
     const some = all?.filter(
@@ -139,7 +141,7 @@ export class Reports {
     return from;
   }
 
-  #isCurrent(arrival: Kept): boolean {
+  #isCurrent(arrival: StoredReport): boolean {
     return this.#kept.get(arrival.deployment, arrival.from) === arrival;
   }
 
@@ -153,7 +155,7 @@ export class Reports {
   }
 }
 
-function formatReport({ report, at, counts }: Kept, now: number): string {
+function formatReport({ report, at, counts }: StoredReport, now: number): string {
   const text = JSON.stringify({ ...report, age_seconds: (now - at) / 1000 });
   return counts === undefined ? text : `${text.slice(0, -1)},"counts":${counts}}`;
 }

@@ -21,15 +21,15 @@ import { Reports } from './reports.ts';
 import { type AgentPlace, Waking } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
 import { REPORT_BODIES, buildWorkRoutes } from './work-routes.ts';
-import { Type } from 'typebox';
-import { answerJsonText, type Route, buildRouteMakers } from '../http/route.ts';
 import { filterGatewayKeys } from '../schema/wire/gateway-key.ts';
-import { REPORTS_PATH } from '../schema/wire/work-report.ts';
+import { buildReportRoutes } from './report-routes.ts';
 
 /** Nothing but reports has a body. */
 const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
+
 /** Milliseconds that requests under way get when the process stops. */
 const GRACE = 5000;
+
 /** Milliseconds in which several changes of deployments become one of the doors. */
 const SOON = 20;
 
@@ -81,10 +81,13 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     port: healthPort,
     log,
   });
-  const read = await listen(createApp({ ...shared, routes: reportRoutes(reports, parts.key) }), {
-    host,
-    port: reportsPort,
-  });
+  const read = await listen(
+    createApp({ ...shared, routes: buildReportRoutes(reports, parts.key) }),
+    {
+      host,
+      port: reportsPort,
+    },
+  );
   // Held requests are answered at once; the client is to repeat them, and another process answers.
   const leave = (): void => held.leave();
   signal.addEventListener('abort', leave);
@@ -173,24 +176,3 @@ function createParts({ config, kube, log, placeOf }: StartOptions, begins: Begin
     gatewayKeys: listGatewayKeys,
   };
 }
-
-const query = Type.Object({
-  instance: Type.Optional(Type.String()),
-  cursor: Type.Optional(Type.Integer({ minimum: 0 })),
-});
-
-/**
- * Returns the routes of the operator: the reports of all deployments, with the key of this process. They have a port of
- * their own, because nobody else is to learn which deployments there are and how busy they are: the chart's
- * NetworkPolicy lets in the operator alone.
- */
-const reportRoutes = (reports: Pick<Reports, 'formatSince'>, key: string): Route<undefined>[] => [
-  buildRouteMakers<undefined>('System').get(REPORTS_PATH, {
-    id: 'reports',
-    summary: 'Reports of all deployments since a cursor',
-    access: 'open',
-    answers: { 200: { description: 'The page.' } },
-    query,
-    handler: ({ query: since }) => answerJsonText(reports.formatSince({ ...since, key })),
-  }),
-];

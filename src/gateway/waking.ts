@@ -18,8 +18,8 @@ const RETRY = 500;
 export type AgentPlace = { host: string; port: number };
 
 type Options = {
-  kube: Pick<Kube, 'apply'>;
-  known: Pick<KnownDeployments, 'get'>;
+  kube: Kube;
+  known: KnownDeployments;
   placeOf: (deployment: KnownDeployment) => AgentPlace;
   holdSeconds: number;
   log: Log;

@@ -27,7 +27,7 @@ export const REPORT_BODIES = {
   listItems: 10,
 };
 
-type Parts = {
+type WorkRouteDeps = {
   known: Pick<KnownDeployments, 'get'>;
   reports: Reports;
   gatewayKeys: () => string[];
@@ -72,7 +72,7 @@ export function buildWorkRoutes({
   gatewayKeys,
   isReady,
   perMinute = PER_MINUTE,
-}: Parts): Route<undefined>[] {
+}: WorkRouteDeps): Route<undefined>[] {
   const message = 'Too many reports from this deployment; report later.';
   const [rate, bytesRate] = [
     new Rate({ perMinute, message }),

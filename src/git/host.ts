@@ -25,7 +25,7 @@ const PATIENCE = 8000;
 const MOST_BYTES = 8 * 1024 * 1024;
 const MOST_REDIRECTS = 3;
 
-type Asked = {
+type HostRequest = {
   url: string;
   headers?: Record<string, string>;
   method?: 'GET' | 'POST';
@@ -41,7 +41,7 @@ type Place = Pick<Host, 'host' | 'places'>;
  * there. The host's name is looked up for each request, which goes to the addresses that were found and may be called.
  * Throws `Unavailable` if the host does not answer, and `Rejected` if requests may not go to its address.
  */
-export async function fetchFromHost(place: Place, asked: Asked): Promise<Answer> {
+export async function fetchFromHost(place: Place, asked: HostRequest): Promise<Answer> {
   const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(PATIENCE)]);
   try {
     signal.throwIfAborted();
@@ -59,7 +59,11 @@ export async function fetchFromHost(place: Place, asked: Asked): Promise<Answer>
   }
 }
 
-async function followRedirects(place: Place, asked: Asked, signal: AbortSignal): Promise<Answer> {
+async function followRedirects(
+  place: Place,
+  asked: HostRequest,
+  signal: AbortSignal,
+): Promise<Answer> {
   const { host } = place;
   let url: URL | undefined = new URL(asked.url);
   for (let asks = 0; url !== undefined && asks <= MOST_REDIRECTS; asks += 1) {
@@ -85,7 +89,7 @@ async function followRedirects(place: Place, asked: Asked, signal: AbortSignal):
 async function ask(
   url: URL,
   { host, places }: Place,
-  { headers = {}, ...asked }: Asked,
+  { headers = {}, ...asked }: HostRequest,
 ): Promise<IncomingMessage> {
   const { resolveAddresses: addressesOf, proxies } = places;
   const way = await findWay(url, { isListed: places.isListed(url), addressesOf, proxies });
@@ -109,7 +113,7 @@ function readRedirect(
  */
 export async function fetchJsonFromHost(
   host: Place,
-  asked: Asked,
+  asked: HostRequest,
 ): Promise<{ body: unknown; headers: IncomingHttpHeaders }> {
   const { status, headers, bytes } = await fetchFromHost(host, asked);
   refuseFailure(host, status);

@@ -11,7 +11,7 @@ type Listing = { gitHosts: readonly string[]; gitIntegrations: readonly Configur
 /** Returns the places of an installation: it lists hosts itself, and by the connections of its own settings. */
 export function buildGitPlaces(
   { gitHosts, gitIntegrations }: Listing,
-  lookups: Pick<Lookups, 'resolveAddresses' | 'proxies'>,
+  lookups: Lookups,
 ): GitPlaces {
   const named = gitIntegrations.flatMap(({ host, api_url: api, repos = [] }) => [
     host,

@@ -4,8 +4,6 @@ import type { BodyAdmission } from './route.ts';
 /** The least that a request counts, because its connection costs something, too. */
 const LEAST_BYTES = 4096;
 
-type Holding = { name: string; bytes: number };
-
 /** Bytes of bodies under way, by the names that hold them. Throws a 429 for a body that one of them has no room for. */
 export class BodyPlaces {
   readonly #places = new Places();
@@ -16,7 +14,7 @@ export class BodyPlaces {
   }
 
   /** Takes room for a body of so many bytes with each holder. Returns the function that gives it back. */
-  enter(bytes: number, holders: Holding[]): () => void {
+  enter(bytes: number, holders: { name: string; bytes: number }[]): () => void {
     const count = Math.max(bytes, LEAST_BYTES);
     return this.#places.enter(
       holders.map(({ name, bytes: most }) => ({ name, most, count, message: this.#message })),

@@ -53,7 +53,7 @@ export async function readJson<T>(
   }: { limits: BodyLimits; seconds: number | undefined; costly: CostlyBodies; caller: string },
   { refuse, check }: Use<T>,
 ): Promise<T> {
-  const bytes = await readBytesWithin(request, { bytes: limits.bytes, seconds });
+  const bytes = await readBytesWithin(request, limits.bytes, seconds);
   if (bytes.length <= SMALL) {
     const value = bytes.length === 0 ? undefined : parseJson(bytes);
     refuse(value);
@@ -94,12 +94,11 @@ export function readAnnouncedBytes({ headers }: IncomingMessage, most: number): 
   return length === undefined ? most : Math.min(Number(length), most);
 }
 
-type BytesInTime = { bytes: number; seconds: number | undefined };
-
 /** Returns the bytes of a body. Throws 413 when they are too many, and 408 when they have not come in time. */
 export async function readBytesWithin(
   request: IncomingMessage,
-  { bytes, seconds }: BytesInTime,
+  bytes: number,
+  seconds: number | undefined,
 ): Promise<Buffer> {
   if (seconds === undefined) return readBytes(request, { bytes });
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,7 +1,8 @@
-type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-
 /** Returns all bytes that come, or undefined once there are more than `most`; the rest is not read then. */
-export async function readBoundedBytes(pieces: Pieces, most: number): Promise<Buffer | undefined> {
+export async function readBoundedBytes(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  most: number,
+): Promise<Buffer | undefined> {
   const taken: Uint8Array[] = [];
   let size = 0;
   for await (const piece of pieces) {

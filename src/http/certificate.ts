@@ -40,15 +40,19 @@ export type ServedCertificate = {
   every?: number;
   served?: ((until: Date) => void) | undefined;
 };
-type Following = ServedCertificate & { first: Pair };
-
 /**
  * Gives new connections the certificate that the files hold now. Files that can't be used, as in the middle of a
  * change, leave the last certificate in use. Returns a function that ends it.
  */
 export function followCertificate(
   server: Server,
-  { files, first, log, every = LOOK_MILLISECONDS, served: tell }: Following,
+  {
+    files,
+    first,
+    log,
+    every = LOOK_MILLISECONDS,
+    served: tell,
+  }: ServedCertificate & { first: Pair },
 ): () => void {
   let served = first;
   tell?.(getCertificateEnd(first));

@@ -25,13 +25,11 @@ export const runDeferred: BodyStep = async (work) => {
   return work();
 };
 
-type Waiting = { bytes: number; begin: () => void };
-
 export class CostlyBodies {
   readonly #most: number;
   readonly #pause: (longest: number) => Promise<unknown>;
   /** By caller. The callers take turns, in the order of this map. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, { bytes: number; begin: () => void }[]>();
   #busy = false;
 
   /** `most` is how many bytes of one caller may wait, beside the body that is read. */

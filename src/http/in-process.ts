@@ -26,8 +26,7 @@ export const resolveRequestClient = (asked: IncomingMessage, trusts: Trusts): Cl
   getInside(asked) ?? resolveClient(asked, asked.socket.remoteAddress, trusts);
 
 /** Returns the client of a request that an application answers. */
-export const getClient = ({ state }: Pick<Koa.Context, 'state'>): Client =>
-  (state as { client: Client }).client;
+export const getClient = ({ state }: Koa.Context): Client => (state as { client: Client }).client;
 
 /**
  * Asks an application without the network. A request takes the way of any other through Node's own HTTP, over a pair of

@@ -88,10 +88,7 @@ export async function listen(app: Koa, options: ListenOptions): Promise<Listenin
 const NO_IPV6 = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 
 /** Listens. A host of `::` means both families, and IPv4 alone on a machine that has no other. */
-async function openPort(
-  server: Server,
-  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
-): Promise<void> {
+async function openPort(server: Server, { host, port }: ListenOptions): Promise<void> {
   try {
     server.listen(port, host);
     await once(server, 'listening');

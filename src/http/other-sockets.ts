@@ -49,13 +49,12 @@ export type OtherSockets = {
   ask(request: IncomingMessage, signal: AbortSignal): Promise<AcceptedSocket | RefusedSocket>;
 };
 
-type Upgrade = { request: IncomingMessage; stream: Duplex };
-type Deps = { others: OtherSockets; accept: (accepted: AcceptedSocket) => void; log: Log };
-
 /** Asks the other side, and carries out its answer. Never throws. */
 export async function forwardUpgrade(
-  { request, stream }: Upgrade,
-  { others, accept, log }: Deps,
+  { request, stream }: { request: IncomingMessage; stream: Duplex },
+  others: OtherSockets,
+  accept: (accepted: AcceptedSocket) => void,
+  log: Log,
 ): Promise<void> {
   const left = new AbortController();
   const leave = (): void => left.abort(CLIENT_LEFT);

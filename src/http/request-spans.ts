@@ -22,7 +22,7 @@ export function addRequestSpans(app: Koa, begin: BeginsSpan): void {
     if (span === undefined) return next();
     await runInTrace(span.place, next);
     const { asked, elsewhere } = ctx.state as {
-      asked?: { route: Pick<Route<unknown>, 'path'> };
+      asked?: { route: Route<unknown> };
       elsewhere?: { route: string };
     };
     span.end({ route: asked?.route.path ?? elsewhere?.route ?? 'none', status: ctx.status });

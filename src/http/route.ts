@@ -238,7 +238,7 @@ export function buildRouteMakers<Caller, Parts extends unknown[] = []>(
       };
       // The compiler does not see that the two parts together are the whole of a generic type.
       const whole = { ...route, method, path, tag, answers } as TypedRoute<P, Q, B, Caller, Parts> &
-        Pick<Route, 'tag'>;
+        Route;
       return buildRouteMaker<Caller, Parts>()<P, Q, B>(whole);
     };
   return {

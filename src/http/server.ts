@@ -29,7 +29,7 @@ type Authenticate<Caller> = (
 ) => Promise<Caller> | Caller;
 
 /** The parts of a request that are known when it is answered. Each is there once the request got so far. */
-export type Asked<Caller> = {
+export type RequestState<Caller> = {
   route: Route<Caller>;
   caller?: Caller;
   params?: unknown;
@@ -46,7 +46,7 @@ export type Answered<Caller> = {
   source: string;
   headers: IncomingHttpHeaders;
   /** Undefined where no route fits the request. */
-  asked: Asked<Caller> | undefined;
+  asked: RequestState<Caller> | undefined;
   /** The word for a refusal; undefined for any other answer. */
   refusal?: string | undefined;
 };
@@ -167,7 +167,7 @@ function buildOuterMiddleware<Caller>({
       refusal = getRefusalReason(error);
       const reply = applyWording(
         buildErrorReply(error, invalid),
-        ctx.state as { asked?: Asked<Caller> },
+        ctx.state as { asked?: RequestState<Caller> },
       );
       ctx.set(reply.headers);
       if (!ctx.headerSent) leaveUnread(ctx.req, ctx.res);
@@ -179,7 +179,10 @@ function buildOuterMiddleware<Caller>({
       status: ctx.status,
       seconds: (performance.now() - started) / 1000,
     };
-    const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
+    const { asked, elsewhere } = ctx.state as {
+      asked?: RequestState<Caller>;
+      elsewhere?: Elsewhere;
+    };
     const about = {
       route: getRouteName(ctx),
       requestId,
@@ -196,7 +199,7 @@ function buildOuterMiddleware<Caller>({
 
 function applyWording<Caller>(
   reply: ReturnType<typeof buildErrorReply>,
-  { asked }: { asked?: Asked<Caller> },
+  { asked }: { asked?: RequestState<Caller> },
 ): { status: number; headers: Record<string, string>; body: unknown } {
   const reworded = asked?.route.reword?.({
     status: reply.status,
@@ -206,7 +209,10 @@ function applyWording<Caller>(
 }
 
 function getRouteName(ctx: Koa.Context): string {
-  const { asked, elsewhere } = ctx.state as { asked?: Asked<unknown>; elsewhere?: Elsewhere };
+  const { asked, elsewhere } = ctx.state as {
+    asked?: RequestState<unknown>;
+    elsewhere?: Elsewhere;
+  };
   return (
     (ctx as Partial<RouterContext>).routerPath ?? asked?.route.path ?? elsewhere?.route ?? 'none'
   );
@@ -234,8 +240,8 @@ function buildEndpoint<Caller>(
     route.waits === true ||
     Object.values(route.answers).some(({ contentType }) => contentType === SSE_TYPE);
   return async (ctx) => {
-    const asked: Asked<Caller> = { route };
-    (ctx.state as { asked?: Asked<Caller> }).asked = asked;
+    const asked: RequestState<Caller> = { route };
+    (ctx.state as { asked?: RequestState<Caller> }).asked = asked;
     refuseForeign(ctx, route, options.permitsOrigin);
     const { source, forwarded } = getClient(ctx);
     const origin = { source, method: ctx.method, url: ctx.url };
@@ -276,7 +282,7 @@ function buildEndpoint<Caller>(
 /** Milliseconds of a body after which its sender is checked again before anything is done. */
 const LONG_BODY_MS = 1000;
 
-type Door<Caller> = { route: Pick<Route<Caller>, 'access'>; origin: Origin };
+type Door<Caller> = { route: Route<Caller>; origin: Origin };
 
 /** Returns who calls, if they still may. */
 async function authenticateCaller<Caller>(
@@ -294,7 +300,7 @@ type Valid<Caller> = Pick<
   'params' | 'query' | 'body' | 'caller' | 'source' | 'forwarded'
 >;
 type Answering<Caller> = {
-  asked: Asked<Caller>;
+  asked: RequestState<Caller>;
   streams: boolean;
   again: (() => Promise<Caller>) | undefined;
   valid: Valid<Caller>;
@@ -386,7 +392,7 @@ async function readBody<Caller>(
   { route, check, limits, from }: Reading<Caller>,
 ): Promise<unknown> {
   const [bytes, seconds] = [getBodyLimit(route, limits), route.admission?.seconds];
-  if (route.rawBody !== undefined) return readBytesWithin(ctx.req, { bytes, seconds });
+  if (route.rawBody !== undefined) return readBytesWithin(ctx.req, bytes, seconds);
   if (check === undefined) return undefined;
   return readJson(
     ctx.req,

@@ -115,7 +115,7 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
           connectElsewhere(socket, accepted, log);
         });
       };
-      void forwardUpgrade({ request, stream }, { others, accept, log });
+      void forwardUpgrade({ request, stream }, others, accept, log);
       return;
     }
     stream.once('finish', () => stream.destroy());

@@ -56,7 +56,7 @@ export function watchRefusal(
  */
 async function waitForText(
   text: (signal: AbortSignal) => Promise<string>,
-  { signal, over, ...checking }: Checking & Pick<WatchedCaller, 'signal'>,
+  { signal, over, ...checking }: Checking & WatchedCaller,
 ): Promise<string> {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   const unwatch = watchRefusal(checking, (refusal) => {

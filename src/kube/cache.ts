@@ -18,16 +18,11 @@ export type Change<T extends KubeObject = KubeObject> = {
   via: Via;
 };
 /** The methods by which a watch fills a cache. */
-export type Intake<T extends KubeObject = KubeObject> = Pick<
-  Cache<T>,
-  'addIfNewer' | 'remove' | 'removeOthers' | 'faults'
->;
+export type Intake<T extends KubeObject = KubeObject> = Cache<T>;
 /** The values under which an index finds an object. */
 export type IndexBy<T extends KubeObject = KubeObject> = (object: T) => string[];
 
 type Index<T extends KubeObject> = { by: IndexBy<T>; keys: Map<string, Set<string>> };
-
-type CacheOptions = { packed?: boolean; recent?: number; specLimit?: number | undefined };
 
 /** How many deletions are remembered, so that a late answer to one of our writes does not bring an object back. */
 const TOMBS = 2000;
@@ -66,7 +61,11 @@ export class Cache<T extends KubeObject = KubeObject> {
    */
   constructor(
     indexes: Record<string, IndexBy<T>> = {},
-    { packed = false, recent = 0, specLimit }: CacheOptions = {},
+    {
+      packed = false,
+      recent = 0,
+      specLimit,
+    }: { packed?: boolean; recent?: number; specLimit?: number | undefined } = {},
   ) {
     this.#packed = packed;
     this.#room = recent;

@@ -10,7 +10,7 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** A rotated token stays valid for minutes, so reading files this often is soon enough. */
 const REFRESH_AFTER = 10_000;
 
-export type Tls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> & {
+export type Tls = SecureContextOptions & {
   servername?: string;
   rejectUnauthorized?: boolean;
 };

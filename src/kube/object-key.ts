@@ -13,10 +13,8 @@ export const buildObjectKey = ({
 export const buildObjectId = ({ apiVersion, kind, metadata }: KubeObject): string =>
   `${apiVersion} ${kind} ${buildObjectKey(metadata)}`;
 
-type OfKind = Pick<KubeObject, 'apiVersion' | 'kind'>;
-
 /** Returns true if an object is of this kind. The name alone does not tell, because two kinds are named Deployment. */
 export const isOfKind = (
-  object: OfKind,
-  { apiVersion, kind }: Pick<Kind, 'apiVersion' | 'kind'>,
+  object: Pick<KubeObject, 'apiVersion' | 'kind'>,
+  { apiVersion, kind }: Kind,
 ): boolean => object.kind === kind && object.apiVersion === apiVersion;

@@ -149,7 +149,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     }
   }
 
-  get #scope(): Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> {
+  get #scope(): ListOptions {
     const { namespace, labelSelector, only } = this.#options;
     return {
       ...(namespace !== undefined && { namespace }),

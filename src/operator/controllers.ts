@@ -22,7 +22,7 @@ import {
   buildRefusalReporter,
 } from './revision/reconcile.ts';
 
-type Parts = {
+type ControllersOptions = {
   deps: OperatorDeps;
   queues: Queues;
   record: Recorder;
@@ -43,7 +43,7 @@ export function createControllers({
   metrics,
   config,
   tracing,
-}: Parts): Running[] {
+}: ControllersOptions): Running[] {
   const shared = {
     kube: deps.kube,
     record,
@@ -102,7 +102,7 @@ type Shared = Pick<
 
 /** Creates the controller that reports of Listeners, whose namespaces are read in no hurry. */
 function createListenerController(
-  { deps, queues, metrics }: Pick<Parts, 'deps' | 'queues' | 'metrics'>,
+  { deps, queues, metrics }: Pick<ControllersOptions, 'deps' | 'queues' | 'metrics'>,
   shared: Shared,
 ): Running {
   return new Controller({

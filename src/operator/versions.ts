@@ -7,7 +7,7 @@ import { parseCrdVersion } from '../schema/platform/crd.ts';
 import { API_VERSION } from '../schema/platform/api-group.ts';
 import { OPERATOR_VERSION } from '../schema/platform/labels.ts';
 
-type Given = {
+type VersionCheck = {
   kube: ConnectedKube;
   config: { namespace: string; leaseName: string };
   log: Log;
@@ -21,7 +21,10 @@ const AGAIN = 1000;
  * Throws if an operator of this version must not start beside the definitions and after the operator that are there.
  * It waits for an API server that is away, as the watches do.
  */
-export async function requireSupportedJump(given: Given, signal: AbortSignal): Promise<void> {
+export async function requireSupportedJump(
+  given: VersionCheck,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -35,7 +38,7 @@ export async function requireSupportedJump(given: Given, signal: AbortSignal): P
   }
 }
 
-async function readVersions({ kube, config, log, own }: Given, signal: AbortSignal) {
+async function readVersions({ kube, config, log, own }: VersionCheck, signal: AbortSignal) {
   const lease = await kube.find(
     kinds.lease,
     { namespace: config.namespace, name: config.leaseName },

@@ -51,7 +51,7 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  */
 const ECHO = 20_000;
 
-type Given = {
+type WakeOptions = {
   buildNamespaces?: readonly string[];
   table?: KindTable;
   missing?: MissingKinds;
@@ -61,7 +61,7 @@ type Given = {
 export function registerWakeUps(
   caches: Caches,
   { deployments, revisions, listeners }: Queues,
-  { buildNamespaces = [], table = OPERATOR_KINDS, missing }: Given = {},
+  { buildNamespaces = [], table = OPERATOR_KINDS, missing }: WakeOptions = {},
 ): void {
   // If one listener names a namespace, another may have lost or gained it.
   const wakeListeners = (via: Via): void => {
@@ -196,7 +196,11 @@ function wakeForAccounts(
 }
 
 /** Wakes those whose route may change: other hosts are granted, other routes come or go, or its kind is installed. */
-function wakeForRoutes(caches: Caches, deployments: WorkQueue, missing: Given['missing']): void {
+function wakeForRoutes(
+  caches: Caches,
+  deployments: WorkQueue,
+  missing: WakeOptions['missing'],
+): void {
   subscribe(caches.listeners, ({ before, after, via }) => {
     if (
       formatCanonicalJson(before?.spec.hosts ?? []) === formatCanonicalJson(after?.spec.hosts ?? [])

@@ -9,7 +9,7 @@ import { listCachedRows, type Caches } from './view/caches.ts';
 import type { MissingKinds } from './view/missing-kinds.ts';
 import type { KindRow, KindTable } from './kinds/row.ts';
 
-type Parts = {
+type WatchesOptions = {
   kube: Kube;
   log: Log;
   caches: Caches;
@@ -47,7 +47,7 @@ export function createWatches({
   observer,
   config,
   timings,
-}: Parts): Watch[] {
+}: WatchesOptions): Watch[] {
   const pages = new Limiter(PAGES_AT_ONCE);
   const shared = { kube, log, observer, pages, ...(timings && { timings }) };
   const watch = ({ row, cache }: { row: KindRow; cache: Cache }): Reflector[] => {

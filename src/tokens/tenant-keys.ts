@@ -30,7 +30,7 @@ const GUESSING = 'Too many keys that are not valid have come; try again later.';
 const FORM = /^gx_[\w-]{40,100}$/;
 
 /** A caller's request: whether it only reads, and the address that it comes from. */
-export type Shown = { reads: boolean; source: string };
+export type KeyRequest = { reads: boolean; source: string };
 
 type Checked<T> = { answer: T; at: number };
 /** `patience`: milliseconds that the control plane has for an answer. */
@@ -74,7 +74,7 @@ export class TenantKeys {
    * Returns whose key it is, or undefined if it does not open this deployment. Throws `Unavailable` if it can't be
    * checked now, and a 429 if too many that are not valid were tried. A key that was good lately may still read then.
    */
-  async find(key: string, { reads, source }: Shown): Promise<AuthCheck | undefined> {
+  async find(key: string, { reads, source }: KeyRequest): Promise<AuthCheck | undefined> {
     if (!FORM.test(key)) return undefined;
     const digest = createHash('sha256').update(key).digest('base64');
     const [good, refused] = [this.#good.get(digest), this.#refused.get(digest)];

@@ -147,11 +147,7 @@ test('the next backup removes what one that was killed has left', async () => {
   const left = join(store.mount, FOLDER, 'dumps', '20261128t020000z.begun-1');
   await mkdir(join(store.mount, FOLDER, 'dumps'), { recursive: true });
   await writeFile(left, 'half of it');
-  const opened = openBackupStore(store.target, {
-    keys: NO_KEYS,
-    mount: store.mount,
-    signal: signal(),
-  });
+  const opened = openBackupStore(store.target, NO_KEYS, store.mount, signal());
   expect(await opened.listKeys(`${FOLDER}/dumps/`)).not.toContain(
     `${FOLDER}/dumps/20261128t020000z.begun-1`,
   );
@@ -160,11 +156,7 @@ test('the next backup removes what one that was killed has left', async () => {
 });
 
 test('a name that leads out of the folder is refused', async () => {
-  const opened = openBackupStore(store.target, {
-    keys: NO_KEYS,
-    mount: store.mount,
-    signal: signal(),
-  });
+  const opened = openBackupStore(store.target, NO_KEYS, store.mount, signal());
   await expect(opened.read(`${FOLDER}/catalogue/../../other.json`)).rejects.toMatchObject({
     reason: 'TargetRefused',
   });
@@ -178,11 +170,9 @@ test('its Job needs no credential', () => {
     keys: NO_KEYS,
   });
   const { target } = order;
-  expect(() =>
-    openBackupStore(target, { keys: NO_KEYS, mount: store.mount, signal: signal() }),
-  ).not.toThrow();
+  expect(() => openBackupStore(target, NO_KEYS, store.mount, signal())).not.toThrow();
   const s3 = { endpoint: 'https://s3', bucket: 'b', region: '', prefix: '', pathStyle: true };
-  expect(() =>
-    openBackupStore(s3, { keys: NO_KEYS, mount: store.mount, signal: signal() }),
-  ).toThrow('lacks accessKeyId or secretAccessKey');
+  expect(() => openBackupStore(s3, NO_KEYS, store.mount, signal())).toThrow(
+    'lacks accessKeyId or secretAccessKey',
+  );
 });

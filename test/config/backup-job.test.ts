@@ -51,7 +51,9 @@ test('without an order it does not start, and a credential that is not there is 
   const opened = () =>
     openBackupStore(
       { ...target, bucket: 'b', region: '', prefix: '', pathStyle: true },
-      { keys, mount: '', signal },
+      keys,
+      '',
+      signal,
     );
   expect(opened).toThrow(/The Secret of the target is not there/);
 });

@@ -38,8 +38,8 @@ export function canTakeFile(mediaType: string): boolean {
 
 const MODES: Record<Takes, string[]> = { text: ALL, data: [JSON_PART], unknown: ALL };
 
-type Facts = {
-  assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>;
+type CardFields = {
+  assistant: Assistant;
   takes: Takes;
   address: string;
   version: string;
@@ -51,7 +51,14 @@ type Facts = {
  * Returns the card of an assistant, with the fields of both versions. `address` is that of this server;
  * `pushes`: the server sends push notifications about tasks.
  */
-export function buildAgentCard({ assistant, takes, address, version, pushes, door }: Facts): Json {
+export function buildAgentCard({
+  assistant,
+  takes,
+  address,
+  version,
+  pushes,
+  door,
+}: CardFields): Json {
   const { assistant_id, name } = assistant;
   const url = `${address}/a2a/${assistant_id}`;
   const description = assistant.description ?? `The agent "${name}".`;

@@ -48,12 +48,9 @@ import { buildTaskForm, toTaskState, type TaskFacts } from './task-form.ts';
 import { type FoundTask, loadTaskState, type TaskAction, loadTask, buildTaskId } from './tasks.ts';
 import type { Log } from '../../log.ts';
 
-export type TasksDeps = SendDeps &
-  CancelDeps &
-  StreamDeps &
-  Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
+export type TasksDeps = SendDeps & CancelDeps & StreamDeps & AgentDeps;
 
-type Facts = Omit<SentMessage, 'find' | 'push' | 'key'> & {
+type TasksOfRequest = Omit<SentMessage, 'find' | 'push' | 'key'> & {
   a2a: A2aPackage;
   version: PushConfig['version'];
   card: () => AgentCard;
@@ -69,12 +66,12 @@ const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
 /** Answers one request for an assistant's tasks, for the package, which reads and writes the protocol. */
 export class AssistantTasks implements A2ARequestHandler {
   readonly #deps: TasksDeps;
-  readonly #facts: Facts;
+  readonly #facts: TasksOfRequest;
   readonly #pushes: PushConfigs;
   /** True once a failure of ours, or a refusal that the protocol has no code for, has been answered. */
   failed = false;
 
-  constructor(deps: TasksDeps, facts: Facts) {
+  constructor(deps: TasksDeps, facts: TasksOfRequest) {
     this.#deps = deps;
     this.#facts = facts;
     this.#pushes = new PushConfigs(deps, {

@@ -12,17 +12,15 @@ import { readVersions } from '../kernel/versions.ts';
 import { buildAgentCard, readInputKind, type Takes } from './agent-card.ts';
 import type { Door } from './security-schemes.ts';
 
-type Deps = Pick<
-  AgentDeps,
-  'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'webhooks' | 'log'
->;
-
 type CardRequest = Pick<
   Request<unknown, unknown, unknown, AgentCaller>,
   'caller' | 'headers' | 'forwarded'
 >;
 
-type Known = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes };
+type DescribedAssistant = {
+  assistant: Assistant;
+  takes: Takes;
+};
 
 /** Milliseconds for which an assistant is remembered, so that a message costs no look at it. */
 const KNOWN_FOR = 5000;
@@ -30,20 +28,23 @@ const KNOWN_FOR = 5000;
 const MOST_KNOWN = 1000;
 
 export class Cards {
-  readonly #deps: Deps;
+  readonly #deps: AgentDeps;
   readonly #door: Door;
   readonly #inputs: GraphInputs;
   /** Assistants that were found, for all callers with the same permissions. */
-  readonly #known = new Map<string, Known & { at: number }>();
+  readonly #known = new Map<string, DescribedAssistant & { at: number }>();
 
-  constructor(deps: Deps, door: Door) {
+  constructor(deps: AgentDeps, door: Door) {
     this.#deps = deps;
     this.#door = door;
     this.#inputs = new GraphInputs(deps);
   }
 
   /** Returns an assistant, or a graph's own, as it was within the last seconds. Throws as `of` does. */
-  async loadRecent(assistant: string, { caller }: Pick<CardRequest, 'caller'>): Promise<Known> {
+  async loadRecent(
+    assistant: string,
+    { caller }: Pick<CardRequest, 'caller'>,
+  ): Promise<DescribedAssistant> {
     const { graphs } = this.#deps;
     const assistant_id = resolveAssistantId(assistant, graphs, 'path');
     const seen = await permitAssistant({ caller, graphs }, assistant_id);
@@ -70,7 +71,10 @@ export class Cards {
     return this.buildCard(found, request);
   }
 
-  buildCard(known: Known, request: Omit<CardRequest, 'caller'>): Record<string, unknown> {
+  buildCard(
+    known: DescribedAssistant,
+    request: Omit<CardRequest, 'caller'>,
+  ): Record<string, unknown> {
     const { requests, webhooks } = this.#deps;
     const { version } = readVersions();
     return buildAgentCard({
@@ -82,7 +86,7 @@ export class Cards {
     });
   }
 
-  async #find(assistant_id: string, seen: Patterns): Promise<Known> {
+  async #find(assistant_id: string, seen: Patterns): Promise<DescribedAssistant> {
     const { db, graphs } = this.#deps;
     const [assistant] = await getAssistants(db, [assistant_id], seen);
     if (assistant === undefined || !graphs.includes(assistant.graph_id))

@@ -20,7 +20,7 @@ import type { Cards } from './cards.ts';
 import { loadA2a, type A2aPackage } from './package.ts';
 import { toJsonNames } from './proto-names.ts';
 
-export type A2aDeps = TasksDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'requests'>;
+export type A2aDeps = TasksDeps & AgentDeps;
 
 type A2aRequest = Pick<
   Request<unknown, unknown, unknown, AgentCaller>,

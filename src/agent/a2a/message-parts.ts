@@ -15,7 +15,7 @@ const rejectUnsupported = (message: string): never => {
 type Read = { blocks: Json[]; texts: string[]; files: number[]; data: unknown[] };
 
 /** Reads the parts. Throws a 415 for one that no agent takes, and `Rejected` for a file that can't be read. */
-function readParts({ parts }: Pick<Message, 'parts'>): Read {
+function readParts({ parts }: Message): Read {
   const read: Read = { blocks: [], texts: [], files: [], data: [] };
   for (const [at, part] of parts.entries()) {
     const { content } = part;
@@ -71,7 +71,7 @@ function toContentFile(
 }
 
 /** Returns a graph's input: data is merged into it, and text and files are a message of the user. */
-export function buildGraphInput(message: Pick<Message, 'parts' | 'messageId'>, takes: Takes): Json {
+export function buildGraphInput(message: Message, takes: Takes): Json {
   const { blocks, texts, files, data } = readParts(message);
   if (takes === 'data' && blocks.length > 0)
     rejectUnsupported(
@@ -99,7 +99,7 @@ export function buildGraphInput(message: Pick<Message, 'parts' | 'messageId'>, t
  * Returns the answers with which a waiting run continues, by question id. One question is answered by a text, or by
  * one data part; several by a data part with an answer for each id.
  */
-export function readAnswers(message: Pick<Message, 'parts'>, questions: AskedQuestion[]): Json {
+export function readAnswers(message: Message, questions: AskedQuestion[]): Json {
   const { texts, files, data } = readParts(message);
   if (files.length > 0)
     rejectUnsupported(`message.parts.${files[0]}: an answer is text or data, and no file.`);

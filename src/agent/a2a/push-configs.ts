@@ -21,22 +21,22 @@ import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { A2aPackage } from './package.ts';
 import type { FoundTask } from './tasks.ts';
 
-export type PushDeps = { db: Db; webhooks: Pick<Webhooks, 'enabled' | 'resolveOuterTarget'> };
+export type PushDeps = { db: Db; webhooks: Webhooks };
 
-type Facts = {
-  a2a: Pick<A2aPackage, 'errors'>;
+type PushRequest = {
+  a2a: A2aPackage;
   /** The version that notifications speak: that of the request which asks for them. */
   version: PushConfig['version'];
   /** Returns a task of the caller, who may do this on it. Throws the protocol's error for an unknown one. */
-  find: (id: string, action: 'read' | 'change') => Promise<Pick<FoundTask, 'first' | 'run'>>;
+  find: (id: string, action: 'read' | 'change') => Promise<FoundTask>;
 };
 
 /** Whom tasks tell what becomes of them. */
 export class PushConfigs {
   readonly #deps: PushDeps;
-  readonly #facts: Facts;
+  readonly #facts: PushRequest;
 
-  constructor(deps: PushDeps, facts: Facts) {
+  constructor(deps: PushDeps, facts: PushRequest) {
     this.#deps = deps;
     this.#facts = facts;
   }
@@ -114,7 +114,7 @@ export class PushConfigs {
   }
 }
 
-const toTaskIds = ({ first, run }: Pick<FoundTask, 'first' | 'run'>): TaskIds => ({
+const toTaskIds = ({ first, run }: FoundTask): TaskIds => ({
   thread_id: run.thread_id,
   first,
 });

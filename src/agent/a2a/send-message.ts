@@ -17,8 +17,7 @@ import { readAnswers, buildGraphInput } from './message-parts.ts';
 import { listQuestions, toTaskState, type TaskFacts } from './task-form.ts';
 import { permitThreads, buildTaskId, toFoundTask, type FoundTask } from './tasks.ts';
 
-export type SendDeps = CreateDeps &
-  Pick<AgentDeps, 'db'> & { readers: Pick<Readers, 'waitForEnd'> };
+export type SendDeps = CreateDeps & AgentDeps & { readers: Readers };
 
 /** The request that a message came in, and the assistant that it is for. */
 export type SentMessage = {
@@ -68,7 +67,7 @@ const readContent = ({ content, mediaType, filename }: Message['parts'][number])
  */
 export async function startTask(
   deps: SendDeps,
-  { message: given, metadata }: Pick<SendMessageRequest, 'message' | 'metadata'>,
+  { message: given, metadata }: SendMessageRequest,
   {
     request,
     assistant_id,
@@ -133,7 +132,7 @@ function buildNextRun(message: Message, { run }: FoundTask): Partial<RunCreate> 
   return { ...given, multitask_strategy: 'reject' };
 }
 
-type Whose = { caller: AgentCaller; assistant_id: string };
+type TaskOwner = { caller: AgentCaller; assistant_id: string };
 
 /**
  * Returns the task that the message answers: the one that it names, or else the one that its context waits with. Throws
@@ -142,7 +141,7 @@ type Whose = { caller: AgentCaller; assistant_id: string };
 async function loadWaitingTask(
   deps: SendDeps,
   { taskId, contextId }: Message,
-  { find, ...whose }: Whose & Pick<SentMessage, 'find'>,
+  { find, ...whose }: TaskOwner & Pick<SentMessage, 'find'>,
 ): Promise<FoundTask | undefined> {
   if (contextId !== '' && !isUuid(contextId))
     throw new Rejected(
@@ -162,7 +161,7 @@ async function loadWaitingTask(
 async function loadContextTask(
   { db }: SendDeps,
   thread_id: string,
-  { caller, assistant_id }: Whose,
+  { caller, assistant_id }: TaskOwner,
 ): Promise<FoundTask | undefined> {
   const seen = await permitThreads(caller, 'read', { thread_id, run_id: null });
   const run = await loadLastTask(db, thread_id, { assistant_id, seen });
@@ -176,11 +175,9 @@ export const buildStartFacts = ({ id, run }: StartedTask): TaskFacts => ({
   state: undefined,
 });
 
-type Ended = Awaited<ReturnType<SendDeps['readers']['waitForEnd']>>;
-
 /** Returns the facts of a task from the outcome in this process, so that no row has to be read. */
 function readOutcome(
-  ended: Ended,
+  ended: Awaited<ReturnType<SendDeps['readers']['waitForEnd']>>,
   { run_id, thread_id }: Pick<TaskFacts['run'], 'run_id' | 'thread_id'>,
 ): Omit<TaskFacts, 'id'> | undefined {
   const { status, waits, endedAt, values } = ended?.result ?? {};

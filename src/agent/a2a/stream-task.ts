@@ -5,7 +5,7 @@ import { findTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { describeProgress } from '../runs/progress.ts';
 import type { Readers } from '../runs/readers.ts';
-import type { Wanted } from '../stream/wanted.ts';
+import type { WantedEvents } from '../stream/wanted.ts';
 import {
   buildTaskForm,
   toTaskState,
@@ -19,7 +19,7 @@ export type StreamDeps = Pick<AgentDeps, 'db' | 'host'> & {
   readers: Pick<Readers, 'followRun' | 'readEventsAfter' | 'readEventsFromStart'>;
 };
 
-const ALL: Wanted = { modes: undefined, namespaces: undefined };
+const ALL: WantedEvents = { modes: undefined, namespaces: undefined };
 
 /** A task whose last run is followed. `events` end with the run. */
 export type FollowedTask = { facts: TaskFacts; first: string; events: AsyncIterable<SseEvent[]> };

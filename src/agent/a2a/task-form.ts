@@ -37,10 +37,7 @@ export const listQuestions = (interrupts: Json): AskedQuestion[] =>
     id === undefined ? [] : [{ id, value }],
   );
 
-export const toTaskState = ({
-  status,
-  waits,
-}: Pick<TaskFacts['run'], 'status' | 'waits'>): StateOfTask =>
+export const toTaskState = ({ status, waits }: TaskFacts['run']): StateOfTask =>
   waits ? 'INPUT_REQUIRED' : OF_STATUS[status];
 
 type Part = { metadata?: Json } & ({ text: string } | { data: unknown } | FilePart);
@@ -83,11 +80,7 @@ export function buildEndUpdates(facts: TaskFacts): Json[] {
 }
 
 /** Returns the update of a stream for a task under way. `words` are the agent's own, if it sent any. */
-export function updateUnderWay(
-  { id, run }: Pick<TaskFacts, 'id' | 'run'>,
-  words: string | undefined,
-  at: Date,
-): Json {
+export function updateUnderWay({ id, run }: TaskFacts, words: string | undefined, at: Date): Json {
   const { run_id, thread_id } = run;
   const sent = {
     messageId: `${run_id}-${at.getTime()}`,

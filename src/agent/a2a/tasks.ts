@@ -45,7 +45,7 @@ export async function permitThreads(
 
 /** Returns the task, and the threads that the caller may do this on. Throws `NotFound`, also for another's task. */
 export async function loadTask(
-  { db }: Pick<ReadDeps, 'db'>,
+  { db }: ReadDeps,
   id: string,
   {
     caller,

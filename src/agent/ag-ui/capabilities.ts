@@ -7,16 +7,12 @@ import { readVersions } from '../kernel/versions.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
 
-/* The abilities of an agent, in the words of AG-UI, and the list of agents. */
-
-type Deps = Pick<AgentDeps, 'db' | 'graphs'>;
-
 /** Agents that a list has at most. */
 const MOST_AGENTS = 1000;
 
 /** Returns the capabilities of an assistant. Throws `NotFound`, also for one that the caller may not see. */
 export async function buildCapabilities(
-  { db, graphs }: Deps,
+  { db, graphs }: AgentDeps,
   assistant: string,
   caller: AgentCaller,
 ): Promise<Json> {
@@ -49,7 +45,7 @@ export async function buildCapabilities(
 
 /** Returns the agents that the caller may see, each with the address of its door. */
 export async function listAgents(
-  { db, graphs }: Deps,
+  { db, graphs }: AgentDeps,
   caller: AgentCaller,
   address: string,
 ): Promise<Json[]> {

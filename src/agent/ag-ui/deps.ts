@@ -3,9 +3,7 @@ import type { AgentDeps } from '../parts/deps.ts';
 import type { CancelDeps } from '../runs/cancel.ts';
 import type { CreateDeps } from '../runs/create.ts';
 
-export type AgUiDeps = CreateDeps &
-  CancelDeps &
-  Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'pinnedCalls' | 'readers' | 'log'>;
+export type AgUiDeps = CreateDeps & CancelDeps & AgentDeps;
 
 /** A thread as a request names it, and as it is; `thread` is undefined where it is not there yet. */
 export type NamedThread = { threadId: string; thread: Thread | undefined };

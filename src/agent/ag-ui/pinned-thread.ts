@@ -4,10 +4,7 @@ import type { PinnedThread } from '../graphs/pinned-calls.ts';
 import type { AgUiDeps } from './deps.ts';
 
 /** Returns the thread with the revision that answers calls about it. Throws `NotFound` for one without a state. */
-export async function loadPinnedThread(
-  { db }: Pick<AgUiDeps, 'db'>,
-  threadId: string,
-): Promise<PinnedThread> {
+export async function loadPinnedThread({ db }: AgUiDeps, threadId: string): Promise<PinnedThread> {
   const head = await loadThreadHead(db, threadId);
   if (head === undefined || head.graph_id === null)
     throw new NotFound(`Thread with ID ${threadId} not found`);

@@ -19,8 +19,6 @@ export type RunQuery = {
   assistant_version?: number;
 };
 
-type PlanDeps = AgUiDeps & { inputs: GraphInputs };
-
 /** States of a thread that are read at a time. */
 const HISTORY_PAGE = 50;
 
@@ -40,7 +38,7 @@ export function planResume(
 
 /** Plans the run that a request asks for, and the fields that its graph gets beside the input. */
 export async function planAgUiRun(
-  deps: PlanDeps,
+  deps: AgUiDeps & { inputs: GraphInputs },
   assistant: string,
   input: RunAgentInput,
   {

@@ -9,7 +9,7 @@ import { listRuns, runProgress, selectActive } from '../db/runs/runs.ts';
 import { getThread } from '../db/threads/threads.ts';
 import { cancelRuns } from '../runs/cancel.ts';
 import type { CreatedRun } from '../runs/create.ts';
-import type { Wanted } from '../stream/wanted.ts';
+import type { WantedEvents } from '../stream/wanted.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
 import { loadPinnedThread } from './pinned-thread.ts';
 import type { AgUiEvent, RunOutcome } from './events.ts';
@@ -26,7 +26,7 @@ import { readPageState } from './page-state.ts';
 
 /* Streams whose events are those of event streaming, folded for each reader into the events of AG-UI. */
 
-const PROTOCOL_EVENTS: Wanted = { modes: undefined, namespaces: undefined, protocol: true };
+const PROTOCOL_EVENTS: WantedEvents = { modes: undefined, namespaces: undefined, protocol: true };
 
 const fail = (code: string, message: string): SseEvent =>
   toMessage({ type: 'RUN_ERROR', message, code });
@@ -107,7 +107,7 @@ export async function* joinRun(
 async function endRun(
   deps: AgUiDeps,
   fold: AgUiFold,
-  { run_id, thread_id }: Pick<Run, 'run_id' | 'thread_id'>,
+  { run_id, thread_id }: Run,
 ): Promise<SseEvent[]> {
   const [progress, thread] = await Promise.all([
     runProgress(deps.db, run_id),

@@ -9,8 +9,6 @@ import { hashAgentKey, CURRENT_KEY, PREVIOUS_KEY } from '../../schema/wire/agent
 /** Milliseconds for which the files are believed. Reading them takes a twentieth of one. */
 const FRESH = 1000;
 
-type Options = { access: Pick<AgentAccess, 'key' | 'keyFolder'>; log: Log; clock?: () => number };
-
 /** The keys of the deployment. Kubernetes changes files of a Secret while pods run, so a rotation needs no restart. */
 export class AgentKeys {
   readonly #folder: string | undefined;
@@ -20,7 +18,15 @@ export class AgentKeys {
   #readAt = -Infinity;
 
   /** Throws a `StartError` if there is no key in the folder. */
-  constructor({ access, log, clock = () => performance.now() }: Options) {
+  constructor({
+    access,
+    log,
+    clock = () => performance.now(),
+  }: {
+    access: Pick<AgentAccess, 'key' | 'keyFolder'>;
+    log: Log;
+    clock?: () => number;
+  }) {
     this.#folder = access.keyFolder;
     this.#log = log;
     this.#clock = clock;

@@ -16,10 +16,12 @@ export type CallerRequest = {
 /** Who decides which callers are let in: nobody, the key of the deployment, or the handlers of `auth.path`. */
 export type Guarding = 'open' | 'key' | 'handlers';
 
-type Seen = { method: string; url: string; headers: [string, string][] };
-
 export type AuthenticateDeps = {
-  authenticate: (request: Seen) => Promise<AuthUser>;
+  authenticate: (request: {
+    method: string;
+    url: string;
+    headers: [string, string][];
+  }) => Promise<AuthUser>;
   authorize: Guard['authorize'];
   handles: () => ReadonlySet<string>;
   cache: UserCache | undefined;
@@ -55,7 +57,7 @@ export function buildHandlerAuthentication(
 export function buildOwnerCallers({
   authorize,
   handles,
-}: Pick<AuthenticateDeps, 'authorize' | 'handles'>): (owner: AuthUser | null) => AgentCaller {
+}: AuthenticateDeps): (owner: AuthUser | null) => AgentCaller {
   const authorizeOrRefuse: Guard['authorize'] = (question) =>
     authorize(question).catch((error: unknown) => {
       throw error instanceof Unavailable ? new Forbidden(error.message, { cause: error }) : error;

@@ -31,7 +31,7 @@ export const ANONYMOUS = 'anonymous';
 
 /** Throws `Forbidden` for a caller who may only read, unless that is all that is asked. */
 export function permitAccess(
-  { readsOnly }: Pick<AgentCaller, 'readsOnly'>,
+  { readsOnly }: AgentCaller,
   access: 'open' | 'read' | 'write' | 'admin',
 ): void {
   if (readsOnly === true && access !== 'open' && access !== 'read')
@@ -46,7 +46,7 @@ export type Permit<V> = { value: V; permits: Patterns };
  * is asked. Throws the handler's refusal as a `Problem` (403 unless it says something else).
  */
 export async function askPermission<V extends object>(
-  { guard }: Pick<AgentCaller, 'guard'>,
+  { guard }: AgentCaller,
   event: AuthEvent,
   value: V,
 ): Promise<Permit<V>> {

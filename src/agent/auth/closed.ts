@@ -27,9 +27,9 @@ export const KEY_SCHEMES = {
 
 /** The credentials that open an agent: the key of its deployment, keys of its tenant, tokens of an issuer. */
 export type Openers = {
-  keys: Pick<AgentKeys, 'has'> | undefined;
-  tenantKeys: Pick<TenantKeys, 'find'> | undefined;
-  tokens: Pick<IssuerTokens, 'verifyToken'> | undefined;
+  keys: AgentKeys | undefined;
+  tenantKeys: TenantKeys | undefined;
+  tokens: IssuerTokens | undefined;
   /** The claim with a token's role; without it, every token may do everything. */
   roleClaim?: string | undefined;
 };

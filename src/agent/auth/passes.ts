@@ -20,16 +20,15 @@ export type PassRules = {
 };
 
 type Identifies = (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
-type Beside = {
-  others: Identifies;
-  as: (user: AuthUser, request: CallerRequest) => AgentCaller;
-};
-
 /**
  * Returns a function that lets in callers with a pass, and leaves those without to `others`. It throws `Unauthorized`
  * for a pass that is not valid. Streams that a pass has opened end with it; the console opens them again with the next.
  */
-export function buildPassAuthentication(rules: PassRules, { others, as }: Beside): Identifies {
+export function buildPassAuthentication(
+  rules: PassRules,
+  others: Identifies,
+  as: (user: AuthUser, request: CallerRequest) => AgentCaller,
+): Identifies {
   return (request) => {
     const shown = readPass(request.headers);
     if (shown === undefined) return others(request);

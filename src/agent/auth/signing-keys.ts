@@ -14,10 +14,7 @@ export type SigningKeys = {
  * Derives keys from the deployment's key, both of them while it changes. A deployment without one derives them from the
  * address of its database, which has a password.
  */
-export function createSigningKeys(
-  { access, database }: Pick<AgentConfig, 'access' | 'database'>,
-  log: Log,
-): SigningKeys {
+export function createSigningKeys({ access, database }: AgentConfig, log: Log): SigningKeys {
   const hasKey = access.key !== undefined || access.keyFolder !== undefined;
   let keys: AgentKeys | undefined;
   const readSecrets = (): Buffer[] =>

@@ -15,9 +15,9 @@ import { pickCronCall, buildCronRun, toClientCron, type RunsCron } from './call.
 import { mergeCronWhen, buildCronWhen } from './when.ts';
 
 /** The parts that making and changing crons needs. */
-export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs' | 'webhooks'> & {
+export type CronDeps = PlanDeps & {
   db: Database;
-  clock: Pick<CronClock, 'announce'>;
+  clock: CronClock;
 };
 
 type Completion = Cron['on_run_completed'];
@@ -133,13 +133,12 @@ function chooseCompletion(
   throw new Invalid([{ loc: ['body', 'on_run_completed'], msg, type: 'not_supported' }]);
 }
 
-type Change = { id: string; caller: AgentCaller };
-
 /** Changes the fields of a cron. Throws `NotFound` when it is not there, and the errors of `makeCron`. */
 export async function patchCron(
   deps: CronDeps,
   body: CronPatch,
-  { id, caller }: Change,
+  id: string,
+  caller: AgentCaller,
 ): Promise<Cron> {
   if (Object.values(body).every((value) => value === undefined))
     throw new Rejected('Request body cannot be empty');

@@ -8,7 +8,7 @@ export type CronWhen = Pick<
   'schedule' | 'timezone' | 'end_time' | 'next_run_date' | 'enabled'
 >;
 
-type Asked = Pick<CronPatch, 'timezone' | 'end_time' | 'enabled'>;
+type ScheduleFields = Pick<CronPatch, 'timezone' | 'end_time' | 'enabled'>;
 
 /** Returns the next date on which a cron fires; null when there is none before its end. */
 export function findNextDate(
@@ -24,7 +24,7 @@ const toEndTime = (text: string | null | undefined): string | null =>
 
 /** Returns when a new cron fires. Throws `Invalid` for a schedule, a zone or an end that can't be read. */
 export function buildCronWhen(
-  { schedule, ...asked }: Asked & { schedule: string },
+  { schedule, ...asked }: ScheduleFields & { schedule: string },
   now: Date,
 ): CronWhen {
   const when = { schedule, timezone: asked.timezone ?? null };
@@ -43,7 +43,7 @@ export function buildCronWhen(
  */
 export function mergeCronWhen(
   held: CronWhen,
-  asked: Asked & Pick<CronPatch, 'schedule'>,
+  asked: ScheduleFields & Pick<CronPatch, 'schedule'>,
   now: Date,
 ): CronWhen {
   const when = {

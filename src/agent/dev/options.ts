@@ -33,13 +33,11 @@ export type DevOptions = {
   reload: boolean;
   reset: boolean;
   logJson: boolean;
-  python: PythonOptions;
-};
-
-type PythonOptions = {
-  interpreter: string | undefined;
-  debugPort: number | undefined;
-  allowBlocking: boolean;
+  python: {
+    interpreter: string | undefined;
+    debugPort: number | undefined;
+    allowBlocking: boolean;
+  };
 };
 
 const FLAGS = {

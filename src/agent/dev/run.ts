@@ -277,7 +277,7 @@ function buildPythonSettings(
 /** Returns which interpreter runs graphs in Python, and why; undefined where there are none, or no interpreter. */
 function describePython(
   settings: PythonSettings,
-  { graphs, folder }: Pick<GraphsFile, 'graphs' | 'folder'>,
+  { graphs, folder }: GraphsFile,
 ): string | undefined {
   if (!graphs.some(({ language }) => language === 'python')) return undefined;
   const chosen = choosePython(settings, folder);

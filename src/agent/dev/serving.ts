@@ -10,7 +10,7 @@ import type { FrontDoor } from './front-door.ts';
 /** `signal` ends a start that is under way; a running server is ended by `stop`. */
 type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
-type Found = { failures: GraphFailures; graphs: string[] };
+type LoadedProject = { failures: GraphFailures; graphs: string[] };
 
 /**
  * Keeps a server behind the door. A reload starts the next server beside it and stops the old one once the new one
@@ -27,7 +27,7 @@ export class Serving {
   #current: Awaited<ReturnType<typeof startAgentServer>> | undefined;
   #working: Promise<void> = Promise.resolve();
   #asked: string | undefined;
-  #found: Found = { failures: {}, graphs: [] };
+  #found: LoadedProject = { failures: {}, graphs: [] };
   #served = new Set<string>();
   #faults: GraphFault[] = [];
 
@@ -76,7 +76,7 @@ export class Serving {
   }
 
   /** Throws where the graphs that can be loaded must not replace those that are served. */
-  #checkServable(found: Found): void {
+  #checkServable(found: LoadedProject): void {
     this.#found = found;
     const failed = Object.keys(found.failures);
     const lost =

@@ -2,7 +2,7 @@ import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import type { GraphFault } from '../graphs/graph-faults.ts';
 import { USUAL_PORT } from './front-door.ts';
 
-type Facts = {
+type Welcome = {
   url: string;
   /** The key that callers from other machines send. */
   key: string | undefined;
@@ -61,7 +61,7 @@ export function formatWelcome({
   data,
   reload,
   isElsewhere,
-}: Facts): string {
+}: Welcome): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
   const errors = new Map(
     faults.map(({ graph_id, error }) => [

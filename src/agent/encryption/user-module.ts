@@ -101,10 +101,7 @@ function readHandlers(exported: unknown, at: string): Handlers {
 }
 
 /** Refuses a module that would encrypt values it can't decrypt, or only a part of all values. */
-function refuseGaps(
-  { encrypt, decrypt }: Pick<Handlers, Word>,
-  wrong: (what: string) => never,
-): void {
+function refuseGaps({ encrypt, decrypt }: Handlers, wrong: (what: string) => never): void {
   if (encrypt.blob !== undefined && decrypt.blob === undefined)
     wrong('has encrypt.blob without decrypt.blob');
   for (const model of encrypt.json.keys())

@@ -3,15 +3,13 @@ import type { Request } from '../../http/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import { type AgentCaller, permitAccess } from '../auth/caller.ts';
-import type { BatchedStatements } from '../db/batched-statements.ts';
-import { loadThreadHead, type ThreadQuestions } from '../db/threads/threads.ts';
 import { isAssistant } from '../kernel/ids.ts';
 import { runOnlyOnce } from '../runs/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import { announceProtocolRun, type CreateDeps, createRun } from '../runs/create.ts';
 import { askContext, type AskedContext } from '../runs/plan.ts';
 import type { Readers } from '../runs/readers.ts';
-import { isLifecycle, listQuestionIds } from '../stream/protocol/last-run.ts';
+import { isLifecycle } from '../stream/protocol/last-run.ts';
 import { buildAgentTree } from './agent-tree.ts';
 import {
   type CommandAnswer,
@@ -21,21 +19,21 @@ import {
 } from './answers.ts';
 import { buildRespondingRun, buildStartedRun } from './run-of-command.ts';
 import { loadVisibility } from './visibility.ts';
-import type { Db } from '../db/base/pool.ts';
 import { EventsNotServed } from '../graphs/language-host.ts';
-import type { PinnedCalls } from '../graphs/pinned-calls.ts';
-import { toStateForm } from '../stream/protocol/state-form.ts';
-import { selectActive } from '../db/runs/runs.ts';
 import type { Json } from '../../schema/json.ts';
+import { type StateCommandDeps, readStateOf } from './state-command.ts';
+import {
+  listInterruptIds,
+  loadSettledQuestions,
+  openQuestions,
+  type QuestionDeps,
+} from './open-questions.ts';
 
 /* Commands of protocol v2 that every transport takes. An error in a command becomes its answer. */
 
 export type CommandDeps = CreateDeps &
   StateCommandDeps &
-  UntilEndedDeps & {
-    batched: Pick<BatchedStatements, 'threadQuestions'>;
-    readers: Pick<Readers, 'announceProtocolRun' | 'loadReportedRun'>;
-  };
+  QuestionDeps & { readers: Pick<Readers, 'announceProtocolRun'> };
 
 type Target = {
   threadId: string;
@@ -115,7 +113,7 @@ async function runIfVisible(
 
 async function start(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
   const context = loadStartContext(deps, params, target);
-  const open = await openQuestions(deps, target);
+  const open = await openQuestions(deps, target.threadId, target.request.signal);
   const body = buildStartedRun(params, open);
   return {
     run_id: await run(deps, body, target, { context, ...(body.command && { answers: open }) }),
@@ -124,7 +122,7 @@ async function start(deps: CommandDeps, params: Json, target: Target): Promise<J
 
 function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
   const make = async (): Promise<Json> => {
-    const thread = await loadSettledQuestions(deps, target);
+    const thread = await loadSettledQuestions(deps, target.threadId, target.request.signal);
     if (!thread?.assistant_id)
       throw new CommandError('no_such_run', 'The thread has no run that could wait for an answer.');
     await run(
@@ -163,13 +161,11 @@ function loadStartContext(
   return context;
 }
 
-type RunFacts = { context?: AskedContext | undefined; answers?: string[] };
-
 async function run(
   deps: CommandDeps,
   body: RunCreate,
   { threadId, request, key }: Target,
-  facts: RunFacts = {},
+  facts: { context?: AskedContext | undefined; answers?: string[] } = {},
 ): Promise<string> {
   const created = await createRun(deps, body, {
     threadId,
@@ -182,41 +178,6 @@ async function run(
   announceProtocolRun(deps, created);
   return created.run.run_id;
 }
-
-const listInterruptIds = (thread: ThreadQuestions | undefined): string[] =>
-  thread?.status === 'interrupted'
-    ? Object.values(thread.interrupts).flatMap((some) => some.flatMap(({ id }) => id ?? []))
-    : [];
-
-/** Returns the open questions of the thread, once the run whose last events the client may have seen has ended. */
-async function loadSettledQuestions(
-  deps: CommandDeps,
-  { threadId, request }: Target,
-): Promise<ThreadQuestions | undefined> {
-  const thread = await deps.batched.threadQuestions(threadId);
-  if (thread?.status !== 'busy') return thread;
-  await waitForRunEnd(deps, { threadId }, request.signal);
-  return deps.batched.threadQuestions(threadId);
-}
-
-/**
- * Returns the questions that the client may have seen: those that the thread waits at, or that the run under way has
- * asked so far.
- */
-async function openQuestions(deps: CommandDeps, { threadId, request }: Target): Promise<string[]> {
-  const thread = await deps.batched.threadQuestions(threadId);
-  if (thread?.status !== 'busy') return listInterruptIds(thread);
-  const { run_id, events } = (await deps.readers.loadReportedRun(threadId)) ?? { events: [] };
-  const asked = listQuestionIds(events);
-  if (!OVER.includes(buildAgentTree(events.filter(isLifecycle), NOTHING_REPORTED).status))
-    return asked;
-  await waitForRunEnd(deps, { threadId, run_id }, request.signal);
-  const later = await deps.batched.threadQuestions(threadId);
-  return later?.status === 'busy' ? asked : listInterruptIds(later);
-}
-
-const NOTHING_REPORTED = { status: '', graph_name: '' };
-const OVER = ['completed', 'failed', 'interrupted'];
 
 const STATUS_OF_THREAD: Record<string, string> = {
   busy: 'running',
@@ -231,78 +192,4 @@ async function loadTree(deps: CommandDeps, threadId: string): Promise<Json> {
   const root = { status: STATUS_OF_THREAD[thread.status]!, graph_name: thread.graph_id ?? '' };
   const reported = await deps.readers.loadReportedRun(threadId);
   return { tree: buildAgentTree((reported?.events ?? []).filter(isLifecycle), root) };
-}
-
-/* The answer to `state.get`: the state of a thread's graph, or of one within it. */
-
-type StateCommandDeps = { db: Db; pinnedCalls: Pick<PinnedCalls, 'call'> };
-
-type State = {
-  values: unknown;
-  checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string } | null;
-};
-
-async function readStateOf(
-  { db, pinnedCalls }: StateCommandDeps,
-  threadId: string,
-  { namespace, keys }: Json,
-): Promise<Json> {
-  const head = await loadThreadHead(db, threadId);
-  if (head === undefined || head.graph_id === null)
-    throw new CommandError('no_such_run', 'The thread has no state: it has had no run.');
-  const place = readTexts(namespace, 'namespace') ?? [];
-  const wanted = readTexts(keys, 'keys');
-  const checkpoint = place.length > 0 ? { checkpoint_ns: place.join('|') } : null;
-  const { json } = await pinnedCalls.call({ ...head, graph_id: head.graph_id }, 'state', {
-    checkpoint,
-  });
-  const state = JSON.parse(json) as State;
-  const { checkpoint_id: id, checkpoint_ns: ns } = state.checkpoint ?? {};
-  if (place.length > 0 && !id)
-    throw new CommandError(
-      'no_such_namespace',
-      `The thread has no state under ${place.join('|')}.`,
-    );
-  const values = toStateForm(state.values) as Json;
-  const shown =
-    wanted === undefined
-      ? values
-      : Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name)));
-  return { values: shown, ...(id && { checkpoint: { id, ...(ns && { ns }) } }) };
-}
-
-function readTexts(value: unknown, name: string): string[] | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
-  throw new CommandError('invalid_argument', `${name} is a list of texts.`);
-}
-
-/* A client may see the last events of a run before its end is written, so its next command has to wait for that. */
-
-type UntilEndedDeps = { db: Db; readers: Pick<Readers, 'followRun' | 'waitForEnd'> };
-
-/** Milliseconds within which the end of such a run is written. */
-const WRITTEN_WITHIN = 10_000;
-
-/** `run_id`: the run whose end is meant; without it, the one that is under way. */
-type Place = { threadId: string; run_id?: string | undefined };
-
-/** Settles when the thread's run under way has ended, or does not end in time. */
-async function waitForRunEnd(
-  { db, readers }: UntilEndedDeps,
-  { threadId, run_id }: Place,
-  signal: AbortSignal,
-): Promise<void> {
-  const active = await selectActive(db, { thread_id: threadId });
-  const running = active.find(
-    ({ status, run_id: id }) => status === 'running' && (run_id === undefined || id === run_id),
-  );
-  if (running === undefined) return;
-  const enough = AbortSignal.any([signal, AbortSignal.timeout(WRITTEN_WITHIN)]);
-  const { progress, subscription } = await readers.followRun(
-    { runId: running.run_id, threadId },
-    { signal: enough, hears: 'end' },
-  );
-  if (progress.status === 'running') await readers.waitForEnd(progress, subscription);
-  else subscription.close();
 }

@@ -23,10 +23,7 @@ import { loadVisibility, type Visibility } from './visibility.ts';
 import type { Json } from '../../schema/json.ts';
 
 export type SessionDeps = CommandDeps & {
-  readers: Pick<
-    Readers,
-    'followThreadToCome' | 'followProtocolEvents' | 'loadProtocolRange' | 'countStoredEvents'
-  >;
+  readers: Readers;
   log: Log;
 };
 

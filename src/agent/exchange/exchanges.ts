@@ -20,7 +20,7 @@ export type AskedHere<Purpose> = {
 
 export type AnswerHere = { head: Omit<AnswerHead, 'hasBody'>; body: BodySource | undefined };
 
-export type Asking<Purpose> = {
+export type ExchangeRequest<Purpose> = {
   head: Omit<RequestHead, 'hasBody'>;
   purpose: Purpose;
   body: BodySource | undefined;
@@ -62,7 +62,12 @@ export class Exchanges<Asks, Hears> {
   }
 
   /** Asks the other side. Throws its refusal as a `Problem`, and the signal's reason when the asker leaves. */
-  ask({ head, purpose, body, signal }: Asking<Asks>): Promise<Replied> & { exchange: number } {
+  ask({
+    head,
+    purpose,
+    body,
+    signal,
+  }: ExchangeRequest<Asks>): Promise<Replied> & { exchange: number } {
     const exchange = this.#options.nextId();
     const { promise, resolve, reject } = Promise.withResolvers<Replied>();
     const own: Own = { resolve, reject };

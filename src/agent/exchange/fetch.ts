@@ -6,7 +6,7 @@ import { toExchangeRefusal } from './refusal.ts';
 
 export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
 
-export type Seen = Pick<Request, 'method' | 'url' | 'headers'>;
+export type SentRequest = Pick<Request, 'method' | 'url' | 'headers'>;
 export type Sent = { body: LeftBody; signal: AbortSignal };
 
 /** The answers to these have no body. */
@@ -14,9 +14,9 @@ export const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 /** Asks the other thread. Its refusal is an answer, as it is for any client. */
 export async function fetchFrom<Purpose>(
-  exchanges: Pick<Exchanges<Purpose, never>, 'ask'>,
+  exchanges: Exchanges<Purpose, never>,
   purpose: Purpose,
-  { method, url, headers }: Seen,
+  { method, url, headers }: SentRequest,
   { body, signal }: Sent,
 ): Promise<Response> {
   const stream = body === null ? null : new Response(body).body;

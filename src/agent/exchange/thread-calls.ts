@@ -6,9 +6,7 @@ import { Exchanges, type AnswerHere, type AskedHere } from './exchanges.ts';
 import { toExchangeRefusal } from './refusal.ts';
 
 /** Answers a request that the user's code makes by itself. */
-export type AnswerCall = (
-  asked: Pick<AskedHere<unknown>, 'head' | 'body' | 'signal'>,
-) => Promise<AnswerHere>;
+export type AnswerCall = (asked: AskedHere<unknown>) => Promise<AnswerHere>;
 
 /** Answers requests that threads make to the server that they belong to. */
 export class ThreadCalls {

@@ -54,13 +54,6 @@ const TOO_BIG = 1009;
 const FAILED = 1011;
 const ACCEPTED = 101;
 
-type AskedBy = {
-  caller: AgentCaller | undefined;
-  source: string;
-  messages: ClientMessages;
-  signal: AbortSignal;
-};
-
 /** The WebSockets of `http.app`, as far as it has any: those in Python. */
 export class AppSockets implements OtherSockets {
   readonly #settings: AppSocketSettings;
@@ -133,7 +126,15 @@ export class AppSockets implements OtherSockets {
     }
   }
 
-  #requestUpgrade(request: IncomingMessage, asked: AskedBy): Promise<Replied> {
+  #requestUpgrade(
+    request: IncomingMessage,
+    asked: {
+      caller: AgentCaller | undefined;
+      source: string;
+      messages: ClientMessages;
+      signal: AbortSignal;
+    },
+  ): Promise<Replied> {
     const { code } = this.#settings;
     const { caller, source, messages: body, signal } = asked;
     const { pathname, search } = new URL(request.url ?? '/', 'http://any');
@@ -175,7 +176,7 @@ async function readRefusal({ head, body }: Replied): Promise<RefusedSocket> {
   return { status: head.status, headers: head.headers, body: bytes };
 }
 
-type Connection = Pick<AppSocketSettings, 'messageBytes' | 'log'> & {
+type Connection = AppSocketSettings & {
   answer: Replied;
   messages: ClientMessages;
   leave: () => void;

@@ -45,24 +45,8 @@ export type Authentication = {
 };
 
 type Settings = {
-  config: Pick<
-    AgentConfig,
-    | 'access'
-    | 'proxies'
-    | 'reports'
-    | 'authTimeoutSeconds'
-    | 'encryptionTimeoutSeconds'
-    | 'appTimeoutSeconds'
-    | 'logLevel'
-    | 'prettyLog'
-    | 'deployment'
-    | 'revision'
-    | 'python'
-  >;
-  file: Pick<
-    GraphsFile,
-    'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'importFolders' | 'settings'
-  >;
+  config: AgentConfig;
+  file: GraphsFile;
 } & Logging;
 
 /** Decides who may call by the handlers of `auth.path`, if `code` has any, or by the configuration. */
@@ -95,10 +79,11 @@ export async function openAuthentication(
   const callerOf =
     passes === undefined
       ? buildHandlerAuthentication(handlers)
-      : buildPassAuthentication(passes, {
-          others: buildHandlerAuthentication(handlers),
-          as: buildStudioCaller(handlers),
-        });
+      : buildPassAuthentication(
+          passes,
+          buildHandlerAuthentication(handlers),
+          buildStudioCaller(handlers),
+        );
   return { guard: 'handlers', callerOf, callerFor: buildOwnerCallers(handlers), code };
 }
 
@@ -107,8 +92,8 @@ export async function openAuthentication(
  * word of its own, so that nobody there passes for a user of the deployment.
  */
 const buildStudioCaller =
-  ({ authorize, handles }: Pick<AuthenticateDeps, 'authorize' | 'handles'>) =>
-  (user: AuthUser, { source }: Pick<CallerRequest, 'source'>): AgentCaller => {
+  ({ authorize, handles }: AuthenticateDeps) =>
+  (user: AuthUser, { source }: CallerRequest): AgentCaller => {
     const identity = `studio:${user.identity}`;
     return {
       identity,
@@ -118,10 +103,7 @@ const buildStudioCaller =
   };
 
 /** Returns how passes are checked; undefined for a server that has no key of its deployment. */
-function passRules(
-  { access, reports }: Pick<AgentConfig, 'access' | 'reports'>,
-  log: Log,
-): PassRules | undefined {
+function passRules({ access, reports }: AgentConfig, log: Log): PassRules | undefined {
   const keyFolder = access.keyFolder ?? (access.key === undefined ? reports?.keyFolder : undefined);
   if (access.key === undefined && keyFolder === undefined) return undefined;
   let known: AgentKeys | undefined;
@@ -184,7 +166,7 @@ export async function openUserCode({
     log,
     line: lines && ((line) => lines.addLine(line)),
     ...(file.codeLanguage === 'python' && {
-      open: openPythonCode({ settings: config.python, prettyLog: config.prettyLog, file, log }),
+      open: openPythonCode(config.python, config.prettyLog, file, log),
     }),
   });
   try {
@@ -196,10 +178,7 @@ export async function openUserCode({
   return code;
 }
 
-function createDefaultAuthentication(
-  config: Pick<AgentConfig, 'access' | 'reports' | 'proxies'>,
-  log: Log,
-): Omit<Authentication, 'code'> {
+function createDefaultAuthentication(config: AgentConfig, log: Log): Omit<Authentication, 'code'> {
   const { access } = config;
   const hasKey = access.key !== undefined || access.keyFolder !== undefined;
   const openers = {
@@ -215,19 +194,17 @@ function createDefaultAuthentication(
   // An open agent looks at passes, too: somebody who may only read reaches it by one.
   const passes = passRules(config, log);
   const callerOf =
-    passes === undefined ? others : buildPassAuthentication(passes, { others, as: openToUser });
+    passes === undefined ? others : buildPassAuthentication(passes, others, openToUser);
   return { guard: isOpen ? 'open' : 'key', callerOf, callerFor: openToOwners };
 }
 
-type Options = {
-  settings: PythonSettings;
-  prettyLog: boolean | undefined;
-  file: Pick<GraphsFile, 'env' | 'folder' | 'importFolders'>;
-  log: Log;
-};
-
 /** Returns a function that opens the user's own code in Python. Throws a `StartError` where there is no interpreter. */
-function openPythonCode({ settings, prettyLog, file, log }: Options): OpenCodeRunner {
+function openPythonCode(
+  settings: PythonSettings,
+  prettyLog: boolean | undefined,
+  file: GraphsFile,
+  log: Log,
+): OpenCodeRunner {
   const { folder } = file;
   const chosen = choosePython(settings, folder);
   if ('fault' in chosen) throw new StartError(chosen.fault);
@@ -237,7 +214,7 @@ function openPythonCode({ settings, prettyLog, file, log }: Options): OpenCodeRu
   });
   return buildProcessOpener({
     runner,
-    faultOf: () => checkInterpreter({ chosen, folder, namedBy: settings.namedBy }),
+    faultOf: () => checkInterpreter(chosen, folder, settings.namedBy),
     prettyLog,
     log,
   });

@@ -10,10 +10,11 @@ import { openToAll } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { AnswerHere, AskedHere } from '../exchange/exchanges.ts';
 
-type AskedInside = Pick<AskedHere<unknown>, 'head' | 'body' | 'signal'>;
-
 /** Asks the built-in routes; without `inside`, as the user's own code, which may do everything. */
-export type AskInside = (asked: AskedInside, inside?: Inside<AgentCaller>) => Promise<AnswerHere>;
+export type AskInside = (
+  asked: AskedHere<unknown>,
+  inside?: Inside<AgentCaller>,
+) => Promise<AnswerHere>;
 
 const OWN_CODE = openToAll({ source: 'this process' });
 

@@ -22,7 +22,7 @@ import type { Callers } from '../auth/callers.ts';
 import { openToLook } from '../auth/passes.ts';
 import { stripPathPrefix, buildPrefixedPath, type AskInside } from './calls-inside.ts';
 import type { BodySource } from '../exchange/bodies.ts';
-import type { AnswerHere, Asking, Replied, AskedHere } from '../exchange/exchanges.ts';
+import type { AnswerHere, ExchangeRequest, Replied, AskedHere } from '../exchange/exchanges.ts';
 import type { AgentRoute } from '../routes/route.ts';
 import type { UserCode } from '../user-code/host.ts';
 import type { OwnRoutes, InsideCall } from '../webhooks/own-routes.ts';
@@ -154,7 +154,10 @@ export class CustomRoutes implements OwnRoutes {
     return passed;
   }
 
-  async #fetchHead(asked: Omit<Asking<unknown>, 'purpose'>, open: Open): Promise<Replied['head']> {
+  async #fetchHead(
+    asked: Omit<ExchangeRequest<unknown>, 'purpose'>,
+    open: Open,
+  ): Promise<Replied['head']> {
     const { code, callers } = this.#settings;
     const { client, caller } = open;
     let exchange = 0;

@@ -5,8 +5,6 @@ import type { Cors } from '../../schema/agent/gx-json.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { buildOriginCheck } from './cors.ts';
 
-type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
-
 /**
  * Whose pages may call a server on a developer's machine, unless its configuration names others: pages of this machine
  * and Studio. Any page of the web reaches such a server, and it has no keys.
@@ -61,7 +59,7 @@ const isOriginHidden = (origin: string, site: string): boolean =>
 export function buildLocalPageGuard(
   settings: Cors,
   { loopback, takesAnyBody = () => false }: LocalPages,
-): Middleware {
+): NonNullable<AppOptions<AgentCaller>['middleware']>[number] {
   const permits = buildOriginCheck(settings);
   return async (ctx, next) => {
     if (

@@ -45,17 +45,7 @@ import { isObject, parseJsonOr } from '../../schema/json.ts';
 import { runUnderContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 
 type AppSettings = {
-  config: Pick<
-    AgentConfig,
-    | 'metricsPort'
-    | 'mountPrefix'
-    | 'body'
-    | 'cors'
-    | 'privateNetwork'
-    | 'localPages'
-    | 'authCheckSeconds'
-    | 'trustedProxies'
-  >;
+  config: AgentConfig;
   settings: GxJson;
   features: readonly Feature[];
   guard: Guarding;
@@ -78,7 +68,7 @@ const TITLE = {
 };
 
 /** Returns the prefix of every path: that of gx.json, else that of the environment. */
-export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
+export const mountPrefix = (config: AgentConfig, { http }: GxJson): string =>
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
 /** Returns whose pages may call: by gx.json, else by the environment, else by the default of the place. */
@@ -94,10 +84,7 @@ const chooseCors = (
 type SocketSettings = Omit<AppSettings, 'info'> & { custom: CustomRoutes | undefined };
 
 /** Returns the trust in the proxies of the settings, and in the gateway where it has signed its word. */
-function buildProxyTrust(
-  { reports }: Pick<AgentDeps, 'reports'>,
-  { trustedProxies }: Pick<AgentConfig, 'trustedProxies'>,
-): Trusts {
+function buildProxyTrust({ reports }: AgentDeps, { trustedProxies }: AgentConfig): Trusts {
   const listed = buildTrusts(trustedProxies);
   return (address, asked) =>
     listed(address) || (asked !== undefined && reports?.gateway.hasSigned(asked) === true);
@@ -184,14 +171,14 @@ const chooseSurrounding = ({
     ? undefined
     : buildContextSurrounding(code);
 
-type OfMiddleware = Pick<AppSettings, 'config'> & { pages: Cors; custom: CustomRoutes | undefined };
-
 /** Returns the middleware of the routes: checks of pages first, and the user's own application last. */
 function buildMiddleware({
   pages,
   config,
   custom,
-}: OfMiddleware): NonNullable<AppOptions<AgentCaller>['middleware']> {
+}: Pick<AppSettings, 'config'> & { pages: Cors; custom: CustomRoutes | undefined }): NonNullable<
+  AppOptions<AgentCaller>['middleware']
+> {
   const { localPages: local } = config;
   const isUsersOwn = (method: string, path: string): boolean =>
     custom?.isAppRoute(method, path) === true;
@@ -226,7 +213,7 @@ type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code' | 'guard'
 
 /** Returns the routes of `http.app`, if there is one; webhooks may call them, where gx.json lets them. */
 function createCustomRoutes(
-  { callers, webhooks, log }: Pick<AgentDeps, 'callers' | 'log' | 'webhooks'>,
+  { callers, webhooks, log }: AgentDeps,
   { config, http, callerOf, code, guard }: CustomSettings,
   served: { prefix: string; routes: AgentRoute[] },
 ): CustomRoutes | undefined {
@@ -251,13 +238,18 @@ const buildRootRoutes = (deps: AgentDeps, metrics: AgentRoute[]): AgentRoute[] =
   ...metrics.map((route) => ({ ...route, id: 'metrics_at_root' })),
 ];
 
-type MetricsPlace = Pick<AppSettings, 'config' | 'guard'> & { http: NonNullable<GxJson['http']> };
-
 /**
  * Returns the route of the metrics at the port of the API. Who holds a key of an agent that asks for one reads them
  * there. Where they have a port of their own, nobody else does: users of handlers, and strangers of an open agent.
  */
-function buildMetricsRoutes(metrics: Metrics, { config, guard, http }: MetricsPlace): AgentRoute[] {
+function buildMetricsRoutes(
+  metrics: Metrics,
+  {
+    config,
+    guard,
+    http,
+  }: Pick<AppSettings, 'config' | 'guard'> & { http: NonNullable<GxJson['http']> },
+): AgentRoute[] {
   const isHidden =
     http.disable_meta === true || (config.metricsPort !== undefined && guard !== 'key');
   return isHidden ? [] : [buildMetricsRoute(metrics, guard === 'open' ? 'open' : 'read')];
@@ -277,7 +269,7 @@ export const createMetricsApp = (
   });
 
 function addRequestTracing(
-  { tracing }: Pick<AgentDeps, 'tracing'>,
+  { tracing }: AgentDeps,
   app: ReturnType<typeof createApp>,
 ): ReturnType<typeof createApp> {
   if (tracing !== undefined) addRequestSpans(app, buildSpanStarter(tracing, { roots: false }));
@@ -366,7 +358,7 @@ const MOST = 2000;
  * that and the caller. A request whose caller nobody knows has the one of its header.
  */
 const buildContextSurrounding =
-  (code: Pick<UserCode, 'ask' | 'module'>): NonNullable<AppOptions<AgentCaller>['surrounding']> =>
+  (code: UserCode): NonNullable<AppOptions<AgentCaller>['surrounding']> =>
   async (headers, { guard }) => {
     const brought = readContext(headers);
     if (!code.module.derives || guard === undefined)

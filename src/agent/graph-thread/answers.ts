@@ -20,9 +20,7 @@ import type { Json } from '../../schema/json.ts';
 
 export type AnswerDeps = StateDeps & DescribeDeps & { embed: Embed | undefined };
 
-type Answers = { [K in Operation]: (args: Args<K>, deps: AnswerDeps) => Promise<Answer<K>> };
-
-const ANSWERS: Answers = {
+const ANSWERS: { [K in Operation]: (args: Args<K>, deps: AnswerDeps) => Promise<Answer<K>> } = {
   state: readState,
   history: readHistory,
   update: writeState,

@@ -9,11 +9,9 @@ import type { Saver } from './checkpoints/saver.ts';
 
 type Config = { configurable: Record<string, unknown> };
 
-type Place = { checkpoint_ns?: unknown; checkpoint_id?: unknown };
-
 /** Returns the map of a subgraph's checkpoint, whose metadata name those around it; none at the thread's own graph. */
 export function buildMap(
-  { checkpoint_ns: namespace, checkpoint_id }: Place,
+  { checkpoint_ns: namespace, checkpoint_id }: { checkpoint_ns?: unknown; checkpoint_id?: unknown },
   { parents }: Json,
 ): { checkpoint_map?: Json } {
   if (

@@ -1,11 +1,9 @@
 import { Command, Send } from '@langchain/langgraph';
 
-type Goto = string | { node: string; input: unknown };
-
 /** Returns a command, as clients write it, in LangGraph's form. */
 export function toCommand(command: Record<string, unknown>): Command {
   const { update, resume } = command;
-  const goto = [command['goto'] ?? []].flat() as Goto[];
+  const goto = [command['goto'] ?? []].flat() as (string | { node: string; input: unknown })[];
   const to = goto.map((target) =>
     typeof target === 'string' ? target : new Send(target.node, target.input),
   );

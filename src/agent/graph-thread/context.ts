@@ -10,7 +10,7 @@ type Checker = { safeParse?(value: unknown): { success: boolean; data?: unknown 
  * checks a context by that schema, and hands it on as it came. A context that the schema refuses is left to it.
  */
 export function applyContextDefaults(
-  { builder }: Pick<Graph, 'builder'>,
+  { builder }: Graph,
   given: buildJsonObjectSchema,
 ): buildJsonObjectSchema {
   const schema = builder?._configRuntimeSchema as Checker | undefined;

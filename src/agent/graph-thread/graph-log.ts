@@ -23,8 +23,10 @@ const LEVELS = {
   silly: 'trace',
 } as const;
 
-type Method = (message: unknown, ...more: unknown[]) => GraphLogger;
-type GraphLogger = Record<keyof typeof LEVELS, Method>;
+type GraphLogger = Record<
+  keyof typeof LEVELS,
+  (message: unknown, ...more: unknown[]) => GraphLogger
+>;
 type Ids = Record<string, string>;
 
 /** The place where `getLogger` of every copy of the SDK looks. */

@@ -100,9 +100,7 @@ export type MakeGraph = (config: Config, runtime: ServerRuntime) => Promise<Grap
 /** `nodes` are the names of its nodes; undefined where each call may make others. */
 export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
 
-type LoadOptions = { partial: boolean; log: Pick<Log, 'error'> };
-type LoadedGraphs = { graphs: Map<string, LoadedGraph>; failures: GraphFailures };
-
+type LoadOptions = { partial: boolean; log: Log };
 /**
  * Loads every graph of gx.json. Throws a `StartError` that names the first one that can't be loaded; where the others
  * are to be served (`partial`), that one answers each call with the same sentence.
@@ -110,7 +108,7 @@ type LoadedGraphs = { graphs: Map<string, LoadedGraph>; failures: GraphFailures 
 export async function loadGraphs(
   sources: GraphSource[],
   { partial, log }: LoadOptions,
-): Promise<LoadedGraphs> {
+): Promise<{ graphs: Map<string, LoadedGraph>; failures: GraphFailures }> {
   const graphs = new Map<string, LoadedGraph>();
   const failures: GraphFailures = {};
   for (const source of sources)

@@ -15,9 +15,10 @@ type Manager = {
   copy: (...args: unknown[]) => Manager;
   addMetadata: (added: Metadata, inherit?: boolean) => void;
 };
-type Piped = { last?: { invoke(input: unknown, config: object): Promise<unknown> } };
 type Pipeable = {
-  pipe?: (step: (input: unknown, config: { callbacks?: unknown }) => unknown) => Piped;
+  pipe?: (step: (input: unknown, config: { callbacks?: unknown }) => unknown) => {
+    last?: { invoke(input: unknown, config: object): Promise<unknown> };
+  };
 };
 
 /** LangSmith would get a trace of the call that finds the class, and the console would show it. */
@@ -55,7 +56,7 @@ async function findManager(graph: Pipeable): Promise<Manager | undefined> {
 }
 
 /** Replaces `copy` and `addMetadata` of a class's prototype. Exported for the test that compares both. */
-export function patchMetadata(prototype: Pick<Manager, 'copy' | 'addMetadata'>): void {
+export function patchMetadata(prototype: Manager): void {
   const { copy } = prototype;
   if (seen.has(copy)) return;
   prototype.addMetadata = function (this: Manager, added: Metadata, inherit = true): void {

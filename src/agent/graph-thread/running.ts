@@ -9,13 +9,15 @@ import type { MakeGraph } from './load.ts';
 import type { TracePassing } from './passed-trace.ts';
 import { createGraphSpans } from './spans.ts';
 import { StopOfRun } from './stop-of-run.ts';
+import { Starts } from './starts.ts';
+import { createTokenCounter } from './token-counter.ts';
 
 type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
   graphOf: (graphId: string) => MakeGraph;
   spanContents?: boolean | undefined;
   tell: (message: FromThread) => void;
   duringRun: DuringRun;
-  passing: Pick<TracePassing, 'during'>;
+  passing: TracePassing;
 };
 
 /** The runs under way in this thread. */
@@ -146,82 +148,3 @@ const buildBrokenOutcome = (thrown: unknown): Outcome => ({
   waiting: false,
   error: describeThrown(thrown),
 });
-
-/**
- * Runs that begin in one turn of the event loop. The server hands over many at once, and a graph computes its first
- * steps in one go. With all in one turn, none would be stored before the last is computed: the database would rest
- * while graphs compute, and graphs while it stores. With one in a turn, steps share no statement. Two drained a burst
- * of 1,000 runs 1.2 times as fast as all at once, on two cores; three and five gained less.
- */
-const A_TURN = 2;
-
-/** Lets a few runs begin in each turn of the event loop, in the order in which they ask. */
-export class Starts {
-  readonly #waiting: (() => void)[] = [];
-  #begun = 0;
-  #isCounting = false;
-
-  /** Settles when the run may begin: at once, unless enough have begun in this turn. */
-  waitForTurn(): Promise<void> {
-    if (!this.#isCounting) this.#count(0);
-    if (this.#begun === A_TURN) return new Promise((resolve) => this.#waiting.push(resolve));
-    this.#begun += 1;
-    return Promise.resolve();
-  }
-
-  #count(begun: number): void {
-    this.#begun = begun;
-    this.#isCounting = true;
-    setImmediate(() => {
-      const next = this.#waiting.splice(0, A_TURN);
-      this.#isCounting = false;
-      if (next.length === 0) return;
-      this.#count(next.length);
-      for (const begin of next) begin();
-    });
-  }
-}
-
-/*
- * The tokens that the models of a run use. LangChain's callbacks report them to a handler, which is a plain object
- * because the user's graph brings its own copy of the library.
- */
-
-type Answer = {
-  generations?: {
-    message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } };
-  }[][];
-  llmOutput?: { tokenUsage?: { promptTokens?: number; completionTokens?: number } };
-};
-
-/** Returns the tokens of a model's answer. Undefined: it does not say. */
-function countTokens({ generations, llmOutput }: Answer): number | undefined {
-  const { input_tokens: given, output_tokens: made } =
-    generations?.[0]?.[0]?.message?.usage_metadata ?? {};
-  const { promptTokens, completionTokens } = llmOutput?.tokenUsage ?? {};
-  const counts = [given ?? promptTokens, made ?? completionTokens].filter(
-    (count) => Number.isInteger(count) && count! >= 0,
-  );
-  return counts.length === 0 ? undefined : counts.reduce<number>((sum, count) => sum + count!, 0);
-}
-
-/**
- * Returns a callback handler for the config of a graph, and the function that returns its count: none of a run in which
- * a model did not say, and 0 of one without models.
- */
-function createTokenCounter(): { handler: object; count: () => number | undefined } {
-  let sum = 0;
-  let isWhole = true;
-  const handler = {
-    name: 'gx-tokens',
-    awaitHandlers: true,
-    raiseError: false,
-    copy: () => handler,
-    handleLLMEnd: (output: unknown) => {
-      const tokens = countTokens(output ?? {});
-      if (tokens === undefined) isWhole = false;
-      else sum += tokens;
-    },
-  };
-  return { handler, count: () => (isWhole ? sum : undefined) };
-}

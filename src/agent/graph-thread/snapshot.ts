@@ -8,7 +8,7 @@ import type { Snapshot } from './load.ts';
 export function groupInterrupts({
   tasks,
 }: {
-  tasks: Pick<Snapshot['tasks'][number], 'id' | 'interrupts' | 'result'>[];
+  tasks: Snapshot['tasks'][number][];
 }): Record<string, unknown[]> {
   const waiting = tasks.filter(
     ({ interrupts, result }) =>

@@ -165,17 +165,14 @@ const MODEL: Kind = {
 const chooseName = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
-type SpansOfRun = {
-  handler: object;
-  spanOf: (runId: string) => string | undefined;
-  close: () => void;
-};
-
 /**
  * Returns a callback handler for the config of a graph, the span of a call, and the function to call at the end of the
  * run.
  */
-export function createGraphSpans(place: PlaceOfRun, options: SpanOptions): SpansOfRun {
+export function createGraphSpans(
+  place: PlaceOfRun,
+  options: SpanOptions,
+): { handler: object; spanOf: (runId: string) => string | undefined; close: () => void } {
   const spans = new GraphSpans(place, options);
   const begin =
     (kind: Kind) =>
@@ -214,8 +211,12 @@ export function createGraphSpans(place: PlaceOfRun, options: SpanOptions): Spans
   return { handler, spanOf: (runId) => spans.findSpanId(runId), close: () => spans.close() };
 }
 
-type Usage = { input_tokens?: number; output_tokens?: number };
-type Generated = { generations?: { text?: string; message?: { usage_metadata?: Usage } }[][] };
+type Generated = {
+  generations?: {
+    text?: string;
+    message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } };
+  }[][];
+};
 
 /** Returns a model's answer: a message, or the text of a model that writes no messages. */
 function readModelAnswer(output: unknown): unknown {

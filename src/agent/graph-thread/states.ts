@@ -94,13 +94,11 @@ function buildRefused(
   };
 }
 
-type Options = Parameters<Saver['list']>[1] & { limit: number };
-
 /** Returns earlier states, newest first. */
 export async function loadHistory(
   reading: Reading,
   at: At,
-  options: Options,
+  options: Parameters<Saver['list']>[1] & { limit: number },
 ): Promise<ThreadState[]> {
   const states: ThreadState[] = [];
   try {

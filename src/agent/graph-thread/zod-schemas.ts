@@ -17,8 +17,6 @@ type Registry = {
     effects: View & { withJsonSchemaExtrasAsDescription: true },
   ): object;
 };
-type StateSchema = { getJsonSchema(): Json; getInputJsonSchema(): Json };
-
 /** The part of a graph's definition that keeps the schemas that it was made with. */
 export type GraphBuilder = {
   _metaRegistry?: Registry;
@@ -97,7 +95,9 @@ function readFields({
   };
 }
 
-const isStateSchema = (definition: object): definition is StateSchema =>
+const isStateSchema = (
+  definition: object,
+): definition is { getJsonSchema(): Json; getInputJsonSchema(): Json } =>
   'getInputJsonSchema' in definition && 'getJsonSchema' in definition;
 
 /** The side of a schema that is shown, where the schema transforms its values. */

@@ -42,7 +42,7 @@ export async function proveLoading(
     ...(await runTrial(scripts, () => askProcess<string[], string[]>(module, scripts, asked))),
     ...(await runTrial(modules, async () => {
       if ('fault' in python) throw new StartError(`${python.fault}.`);
-      return listModuleFaults({ place: python, files: modules, within: PATIENCE, signal });
+      return listModuleFaults(python, modules, PATIENCE, signal);
     })),
   ];
   if (faults.length > 0) throw new StartError(`Graphs can't be loaded. ${faults.join(' ')}`);

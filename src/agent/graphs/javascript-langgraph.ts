@@ -13,8 +13,6 @@ const LOWEST = '0.3';
 const TRIED = '1.2';
 const PACKAGE = '@langchain/langgraph';
 
-type Found = { version: string; folder: string };
-
 /** Returns why LangGraph is too old for a graph, with the command that mends it; undefined where it serves. */
 export function checkLanggraph({
   language,
@@ -41,7 +39,7 @@ export function listUntriedLanggraphs(
 }
 
 /** Returns the version that a file's imports reach; undefined where there is none. */
-function findLanggraph(file: string): Found | undefined {
+function findLanggraph(file: string): { version: string; folder: string } | undefined {
   const folder = findPackageFolder(path.dirname(file), PACKAGE);
   if (folder === undefined) return undefined;
   const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {

@@ -18,10 +18,7 @@ const HEAP = { least: 128, most: 4096 };
  * Returns how many threads there may be, and the heap of each. A graph that takes more loses its thread before the pod
  * is killed for it.
  */
-export function decideThreadLimits({
-  threads: asked,
-  heapMegabytes: heap,
-}: Pick<JobSettings, 'threads' | 'heapMegabytes'>): {
+export function decideThreadLimits({ threads: asked, heapMegabytes: heap }: JobSettings): {
   threads: number;
   heapMegabytes: number;
 } {

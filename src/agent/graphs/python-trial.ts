@@ -3,18 +3,17 @@ import { promisify } from 'node:util';
 import { readUserCodeEnv } from '../../config/env.ts';
 import { buildModuleVariables, type PythonPlace } from './python.ts';
 
-type Trial = {
-  place: PythonPlace;
-  /** Absolute paths, and dotted names of modules. */ files: string[];
-  within: number;
-  signal: AbortSignal;
-};
-
 /**
  * Imports modules of Python in a process of its own, without the settings of a deployment. Returns a sentence for each
  * that no setting can help. Throws if the process gave no answer.
  */
-export async function listModuleFaults({ place, files, within, signal }: Trial): Promise<string[]> {
+export async function listModuleFaults(
+  place: PythonPlace,
+  /** Absolute paths, and dotted names of modules. */
+  files: string[],
+  within: number,
+  signal: AbortSignal,
+): Promise<string[]> {
   const { program, folder } = place;
   const env = {
     ...readUserCodeEnv(),

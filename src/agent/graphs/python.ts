@@ -23,19 +23,8 @@ export type PythonPlace = {
   /** Folders of modules behind all others. */
   importFolders: readonly string[];
 };
-type Limits = { megabytes: number | undefined };
 /** Whether the runner runs graphs, or the user's own code beside them. */
 type Role = { role?: 'graphs' | 'user-code' };
-
-type Examined = {
-  chosen: ChosenPython;
-  /** The folder of gx.json. */ folder: string;
-  namedBy: string;
-};
-
-type FileOfPlace = Pick<PythonPlace, 'folder' | 'importFolders'> & {
-  env: Readonly<Record<string, string>>;
-};
 
 /** Returns the interpreter of graphs in Python, as the settings and the files of this machine say. */
 export const choosePython = (settings: PythonSettings, folder: string): Interpreter =>
@@ -50,7 +39,11 @@ export const choosePython = (settings: PythonSettings, folder: string): Interpre
 export const buildPythonPlace = (
   program: string,
   settings: PythonSettings,
-  { folder, importFolders, env }: FileOfPlace,
+  {
+    folder,
+    importFolders,
+    env,
+  }: Pick<PythonPlace, 'folder' | 'importFolders'> & { env: Readonly<Record<string, string>> },
 ): PythonPlace => ({
   program,
   folder,
@@ -73,7 +66,7 @@ export const buildModuleVariables = ({
 /** Returns how Python is run. Modules of the user are found in the folder of gx.json and by the user's own path. */
 export const buildPythonRunner = (
   place: PythonPlace,
-  { megabytes, role = 'graphs' }: Limits & Role,
+  { megabytes, role = 'graphs' }: { megabytes: number | undefined } & Role,
 ): RunnerCommand => ({
   command: [place.program, '-m', 'gx_runner', ...(role === 'graphs' ? [] : [role])],
   folder: place.folder,
@@ -101,11 +94,12 @@ const PROBE_WITHIN = 10_000;
  * Returns why the interpreter can run no graph, in a sentence with the command that mends it; undefined when it has
  * LangGraph. It is asked once a runner did not start.
  */
-export async function checkInterpreter({
-  chosen,
-  folder,
-  namedBy,
-}: Examined): Promise<string | undefined> {
+export async function checkInterpreter(
+  chosen: ChosenPython,
+  /** The folder of gx.json. */
+  folder: string,
+  namedBy: string,
+): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<{ code: unknown; printed: string }>();
   const options = {
     cwd: folder,

@@ -68,13 +68,9 @@ async function prepare(
   { source, target }: Sides,
   { config, log, signal }: ImportOptions,
 ): Promise<void> {
-  await waitForDatabase(source, config.from, { seconds: 0, log, signal });
+  await waitForDatabase(source, config.from, 0, log, signal);
   await checkTables(source).catch(throwReadFailure);
-  await waitForDatabase(target, config.database.uri, {
-    seconds: config.database.waitSeconds,
-    log,
-    signal,
-  });
+  await waitForDatabase(target, config.database.uri, config.database.waitSeconds, log, signal);
   if (config.dryRun) return;
   await applyMigrations(target);
   if (await isSealedByModule(target))
@@ -189,7 +185,7 @@ function importThread(
     const saved = await loadSavedThread(reading, id);
     const why = checkImportable(saved, graph);
     if (why !== undefined) return { is: 'refused', why };
-    const record = buildImportedThread({ id, thread_id: toImportedId(id) }, saved, graph);
+    const record = buildImportedThread(id, toImportedId(id), saved, graph);
     return target.transaction(async (writing) => {
       if (!(await insertImported(writing, record))) return { is: 'there', checkpoints: 0 };
       const sides = { source: reading, target: writing };

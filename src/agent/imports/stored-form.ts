@@ -35,11 +35,10 @@ export function checkImportable(saved: SavedThread, graph: string | undefined): 
 const parseTime = (text: string | null): string | null =>
   text === null || Number.isNaN(Date.parse(text)) ? null : text;
 
-type Ids = { id: string; thread_id: string };
-
 /** Returns the record of a thread, which gets another id where it had none of this interface. */
 export function buildImportedThread(
-  { id, thread_id }: Ids,
+  id: string,
+  thread_id: string,
   saved: SavedThread,
   graph: string | undefined,
 ): ImportedThread {

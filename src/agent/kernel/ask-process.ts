@@ -3,7 +3,7 @@ import { getPriority, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { readUserCodeEnv } from '../../config/env.ts';
 
-type Asking = {
+type ProcessLimits = {
   /** The folder that the process works in. */
   folder: string;
   /** Milliseconds after which the process is killed. */
@@ -24,7 +24,7 @@ const LAST_WORDS = 500;
 export async function askProcess<HandlerQuestion extends object, Answer>(
   module: URL,
   question: HandlerQuestion,
-  { folder, within, signal }: Asking,
+  { folder, within, signal }: ProcessLimits,
 ): Promise<Answer> {
   const child = fork(module, {
     cwd: folder,

@@ -4,8 +4,6 @@ import { createGraphLog, type Log } from '../../log.ts';
 /** The methods of the console by the levels of their lines; those that are not here call one of these. */
 const LEVELS = { error: 'error', warn: 'warn', info: 'info', log: 'info', debug: 'info' } as const;
 
-type Method = keyof typeof LEVELS;
-
 type Options = {
   /** Whether other lines become lines of our log, too, because a person reads all of them in one form. */
   always: boolean;
@@ -23,11 +21,11 @@ const buildNoFields = (): object => ({});
  */
 export function serveConsole(
   log: Log,
-  console: Pick<Console, Method>,
+  console: Console,
   { always, idsNow = buildNoFields, nodeNow = buildNoFields }: Options,
 ): void {
   const lines = createGraphLog(log);
-  for (const method of Object.keys(LEVELS) as Method[]) {
+  for (const method of Object.keys(LEVELS) as (keyof typeof LEVELS)[]) {
     const print = console[method].bind(console);
     console[method] = (...args: unknown[]) => {
       if (always || Object.keys(idsNow()).length > 0)

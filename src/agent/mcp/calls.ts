@@ -17,12 +17,12 @@ import { buildQuestionForm, mapQuestionsByKey, readResponses } from './questions
 import { parseRunEnd, buildFailedResult, buildStateResult, type Ended } from './results.ts';
 import type { WaitingCall } from './waiting-states.ts';
 
-export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;
+export type CallDeps = RunToEndDeps & AgentDeps;
 
 /** The request that a call came in. `key`: set where the call is carried out once. */
 export type CallRequest = Pick<
   Request<unknown, unknown, unknown, AgentCaller>,
-  'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
+  'caller' | 'headers' | 'forwarded' | 'requestId' | 'signal'
 > & {
   key?: RequestKey | undefined;
 };

@@ -26,7 +26,7 @@ import { Problem } from '../../errors.ts';
 import { RPC_CODES } from '../../http/json-rpc.ts';
 import type { Log } from '../../log.ts';
 
-export type McpDeps = CallDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'signing'>;
+export type McpDeps = CallDeps & AgentDeps;
 
 type Loaded = { mcp: McpPackage; handler: McpHttpHandler };
 

@@ -11,8 +11,6 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { buildTool } from './tool-form.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'log'>;
-
 /** Tools in one answer. */
 const PAGE = 100;
 /** Milliseconds for which a name stands for the same assistant. */
@@ -21,13 +19,13 @@ const FOUND_FOR = 5000;
 const MOST_FOUND = 1000;
 
 export class Tools {
-  readonly #deps: Deps;
+  readonly #deps: AgentDeps;
   readonly #inputs: GraphInputs;
 
   /** The tools of names, for all callers with the same permissions. A run's own permission is checked each time. */
   readonly #found = new Map<string, { tool: AssistantTool; at: number }>();
 
-  constructor(deps: Deps) {
+  constructor(deps: AgentDeps) {
     this.#deps = deps;
     this.#inputs = new GraphInputs(deps);
   }

@@ -13,7 +13,7 @@ const LIFE = 7 * 24 * 3600;
  * nowhere with it. `verify` throws for a state that this deployment did not sign for the caller, or too long ago.
  */
 export function buildStateCodec(
-  { createRequestStateCodec }: Pick<McpPackage, 'createRequestStateCodec'>,
+  { createRequestStateCodec }: McpPackage,
   signing: SigningKeys,
   identity: string,
 ): RequestStateCodec<WaitingCall> {

@@ -43,7 +43,7 @@ export async function waitInTime<T>(answer: Promise<T>, log: Log): Promise<T | u
  * NaN.
  */
 export function createDatabaseMetrics(
-  { db, log }: Pick<AgentDeps, 'db' | 'log'>,
+  { db, log }: AgentDeps,
   registers: Registry[],
 ): () => Promise<object> {
   const up = new Gauge({

@@ -31,26 +31,11 @@ function createAliasedGauge(
   };
 }
 
-type Sources = Pick<
-  AgentDeps,
-  | 'db'
-  | 'graphs'
-  | 'pinning'
-  | 'reencryption'
-  | 'executor'
-  | 'endedRuns'
-  | 'jobs'
-  | 'callers'
-  | 'courier'
-  | 'log'
-  | 'shipped'
-  | 'streamed'
->;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
 
-function queueMetrics({ db, log }: Sources, gauge: MakeGauge): Read {
+function queueMetrics({ db, log }: AgentDeps, gauge: MakeGauge): Read {
   const gauges = {
     n_pending: gauge('num_pending_runs', 'Runs that wait for a worker or for their time.'),
     n_running: gauge('num_running_runs', 'Runs under way in all workers.'),
@@ -72,7 +57,7 @@ function queueMetrics({ db, log }: Sources, gauge: MakeGauge): Read {
   };
 }
 
-function createWorkerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
+function createWorkerMetrics({ executor, jobs }: AgentDeps, gauge: MakeGauge): Read {
   const gauges = {
     max: gauge('workers_max', 'Runs this process takes at a time.'),
     active: gauge('workers_active', 'Runs under way here.'),
@@ -104,7 +89,7 @@ function createLabelledCounter<K extends string>(
   };
 }
 
-function runMetrics({ endedRuns }: Sources, registers: Registry[]): Read {
+function runMetrics({ endedRuns }: AgentDeps, registers: Registry[]): Read {
   const ended = new Counter({
     name: 'gx_api_runs_total',
     help: 'Runs that ended here, by status.',
@@ -149,7 +134,7 @@ function runMetrics({ endedRuns }: Sources, registers: Registry[]): Read {
   };
 }
 
-function createWebhookMetrics({ courier }: Sources, registers: Registry[]): Read {
+function createWebhookMetrics({ courier }: AgentDeps, registers: Registry[]): Read {
   const help = 'Attempts to send webhooks here, by result.';
   const attempts = new Counter({
     name: 'gx_api_webhooks_total',
@@ -170,7 +155,7 @@ function createWebhookMetrics({ courier }: Sources, registers: Registry[]): Read
   };
 }
 
-function createEncryptionMetrics({ reencryption }: Sources, registers: Registry[]): Read {
+function createEncryptionMetrics({ reencryption }: AgentDeps, registers: Registry[]): Read {
   const help =
     'Keys, other than the one that encrypts, of which values may be left; not a number where nothing is encrypted.';
   const older = new Gauge({ name: 'gx_api_encryption_older_keys', help, registers });
@@ -214,7 +199,7 @@ function createShippedMetrics(
 }
 
 /** Measures how late crons fire. Those of graphs that this revision lacks fire nowhere, and are not late. */
-function createCronMetrics({ db, graphs, pinning, log }: Sources, registers: Registry[]): Read {
+function createCronMetrics({ db, graphs, pinning, log }: AgentDeps, registers: Registry[]): Read {
   const lag = new Gauge({
     name: 'gx_api_cron_lag_seconds',
     help: 'How late the latest due cron is.',
@@ -233,7 +218,7 @@ function createCronMetrics({ db, graphs, pinning, log }: Sources, registers: Reg
   };
 }
 
-function createCallerMetrics({ callers }: Sources, registers: Registry[]): Read {
+function createCallerMetrics({ callers }: AgentDeps, registers: Registry[]): Read {
   const help = 'Streams and waits for runs that clients hold open here.';
   const open = new Gauge({ name: 'gx_api_open_streams', help, registers });
   return () => {
@@ -242,7 +227,7 @@ function createCallerMetrics({ callers }: Sources, registers: Registry[]): Read 
   };
 }
 
-function streamMetrics({ streamed: { publisher, store } }: Sources, registers: Registry[]): Read {
+function streamMetrics({ streamed: { publisher, store } }: AgentDeps, registers: Registry[]): Read {
   const skipped = new Counter({
     name: 'gx_api_stream_messages_skipped_total',
     help: 'Messages that were too large for streams.',
@@ -283,7 +268,7 @@ function streamMetrics({ streamed: { publisher, store } }: Sources, registers: R
   };
 }
 
-function createPoolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
+function createPoolMetrics({ db: { pool } }: AgentDeps, gauge: MakeGauge): Read {
   const connections = gauge('pg_pool_connections', 'Open database connections of this process.');
   return () => {
     connections.set(pool.totalCount);
@@ -304,15 +289,16 @@ async function countRequests(requests: Histogram<string>): Promise<object> {
   };
 }
 
-type Names = { deployment: string | undefined; revision: string | undefined };
-
 /**
  * Makes the metrics of this process and of the deployment's queue. Each carries the names of the deployment and the
  * revision.
  */
 export function createMetrics(
-  sources: Sources,
-  { deployment = '', revision = '' }: Names,
+  sources: AgentDeps,
+  {
+    deployment = '',
+    revision = '',
+  }: { deployment: string | undefined; revision: string | undefined },
 ): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ deployment, revision });

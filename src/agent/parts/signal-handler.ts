@@ -10,14 +10,14 @@ import type { Readers } from '../runs/readers.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
 type Deps = {
-  pump: Pick<Pump, 'wake' | 'wakeForRevisions'>;
-  clock: Pick<CronClock, 'wake'>;
+  pump: Pump;
+  clock: CronClock;
   readers: Readers;
   executor: Executor;
-  keeper: Pick<Keeper, 'renew'>;
-  webhooks: Pick<Webhooks, 'wake'>;
-  reports: Pick<WorkReports, 'reportNow'> | undefined;
-  pinnedCalls: Pick<PinnedCalls, 'handleCall' | 'wake'>;
+  keeper: Keeper;
+  webhooks: Webhooks;
+  reports: WorkReports | undefined;
+  pinnedCalls: PinnedCalls;
   log: Log;
 };
 
@@ -47,12 +47,10 @@ export function handleSignal(deps: Deps, signal: Signal): void {
   }
 }
 
-type SignalOfRun = Exclude<
-  Signal,
-  { about: 'ticket' | 'cron' | 'webhook' | 'plan' | 'call' | 'answer' }
->;
-
-function handleSignalOfRun({ readers, executor, keeper, log }: Deps, signal: SignalOfRun): void {
+function handleSignalOfRun(
+  { readers, executor, keeper, log }: Deps,
+  signal: Exclude<Signal, { about: 'ticket' | 'cron' | 'webhook' | 'plan' | 'call' | 'answer' }>,
+): void {
   switch (signal.about) {
     case 'events':
       for (const [at, run_id] of signal.run_ids.entries())

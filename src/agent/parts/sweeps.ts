@@ -17,10 +17,7 @@ const REST = 0.25;
  * Removes expired data, until the signal: threads, their older checkpoints, items of the store, and the keys of
  * requests. Never throws.
  */
-export function removeExpired(
-  { db, expiry, log }: Pick<AgentDeps, 'db' | 'expiry' | 'log'>,
-  signal: AbortSignal,
-): void {
+export function removeExpired({ db, expiry, log }: AgentDeps, signal: AbortSignal): void {
   const { threads, store } = expiry;
   const repeatEvery = async (
     minutes: number,

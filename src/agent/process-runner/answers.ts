@@ -133,12 +133,13 @@ function buildFoundAnswer(
   };
 }
 
-type Upkeep = Extract<
-  RunnerQuestion,
-  { kind: 'delete_thread' | 'delete_runs' | 'copy_thread' | 'prune' }
->;
-
-function applyChange(steps: Storage['steps'], question: Upkeep): Promise<void> {
+function applyChange(
+  steps: Storage['steps'],
+  question: Extract<
+    RunnerQuestion,
+    { kind: 'delete_thread' | 'delete_runs' | 'copy_thread' | 'prune' }
+  >,
+): Promise<void> {
   switch (question.kind) {
     case 'delete_thread':
       return steps.deleteThread(question.thread_id);

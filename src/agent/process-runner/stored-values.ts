@@ -11,8 +11,6 @@ export function toListElement(stored: unknown): ListElement {
 }
 
 type Encoded = { type: string; blob: Uint8Array };
-type EncodedValue = Encoded | { type: string; version: string; base: string | null };
-
 const encodeJson = (text: string): Encoded => ({ type: 'json', blob: Buffer.from(text) });
 
 function encodeValue(value: ReadValue): Encoded {
@@ -23,7 +21,7 @@ function encodeValue(value: ReadValue): Encoded {
 
 function encodeChannelValue(
   value: ReadValue | ReadList | { elements: readonly ListElement[] },
-): EncodedValue {
+): Encoded | { type: string; version: string; base: string | null } {
   if ('elements' in value)
     return encodeJson(`[${value.elements.map(({ text }) => text).join(',')}]`);
   return 'version' in value ? value : encodeValue(value);

@@ -56,7 +56,7 @@ export class Opened {
   }
 }
 
-type Parts = {
+type AgentParts = {
   config: AgentConfig;
   db: Database;
   preparing: Database;
@@ -70,7 +70,10 @@ type Parts = {
 } & Logging;
 
 /** Opens the parts that have a connection or a timer. `opened` closes them in reverse order. */
-async function openConnectedParts({ config, db, preparing, file, log }: Parts, opened: Opened) {
+async function openConnectedParts(
+  { config, db, preparing, file, log }: AgentParts,
+  opened: Opened,
+) {
   const { jobs } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const pinning = { revision: config.revision, pin: config.pin };
@@ -127,7 +130,7 @@ async function openConnectedParts({ config, db, preparing, file, log }: Parts, o
  * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds the runs announced
  * before.
  */
-export async function createAgentDeps(parts: Parts, opened: Opened): Promise<AgentDeps> {
+export async function createAgentDeps(parts: AgentParts, opened: Opened): Promise<AgentDeps> {
   const { config, db, host, bundles, file, callerFor, graphFaults, log, lines } = parts;
   const { jobs } = config;
   const connected = await openConnectedParts(parts, opened);
@@ -203,12 +206,10 @@ export async function createAgentDeps(parts: Parts, opened: Opened): Promise<Age
   return deps;
 }
 
-type Streams = OpenedLog & { bus: Bus; publisher: Publisher };
-
 async function openStreams(
   deps: Parameters<typeof openEventLog>[0],
   opened: Opened,
-): Promise<Streams> {
+): Promise<OpenedLog & { bus: Bus; publisher: Publisher }> {
   const bus = new Bus();
   const streaming = await openEventLog(deps);
   opened.add(() => streaming.close());
@@ -225,12 +226,10 @@ async function openStreams(
   };
 }
 
-type PartsApart = Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'endedRuns' | 'reports'>;
-
 function createIndependentParts(
-  { config, db, keyId, log }: Parts,
-  signals: Pick<SignalConnection, 'processId' | 'send'>,
-): PartsApart {
+  { config, db, keyId, log }: AgentParts,
+  signals: SignalConnection,
+): Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'endedRuns' | 'reports'> {
   const worker = signals.processId;
   const callers = new Callers(config.callers);
   const endedRuns = new EndedRuns();

@@ -70,7 +70,7 @@ const FEATURES: readonly Feature[] = [
 ];
 
 /** Fires crons in the processes that execute runs. */
-function runCrons({ clock, pump }: Pick<AgentDeps, 'clock' | 'pump'>, signal: AbortSignal): void {
+function runCrons({ clock, pump }: AgentDeps, signal: AbortSignal): void {
   if (pump.works) void clock.run(signal);
 }
 
@@ -78,11 +78,9 @@ function runCrons({ clock, pump }: Pick<AgentDeps, 'clock' | 'pump'>, signal: Ab
 export const listServedFeatures = (settings: FeatureSettings): Feature[] =>
   FEATURES.filter((feature) => feature.isServed(settings));
 
-type IndexDeps = Pick<AgentDeps, 'db' | 'semanticSearch' | 'pump' | 'log'>;
-
 /** Indexes, while the server serves, items that were stored without an index or for vectors of another length. */
 async function embedStoreItems(
-  { db, semanticSearch, pump, log }: IndexDeps,
+  { db, semanticSearch, pump, log }: AgentDeps,
   signal: AbortSignal,
 ): Promise<void> {
   if (semanticSearch === undefined || db.codec.encrypts) return;

@@ -24,7 +24,7 @@ import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
  * where graph threads can't run it, because it is in another language.
  */
 type HostOptions = Logging & { partial: boolean; asked: EncryptionModule | undefined };
-type Of = { config: AgentConfig; file: Pick<GraphsFile, 'graphs' | 'index'> };
+type Of = { config: AgentConfig; file: GraphsFile };
 
 /** Returns the host of the graphs: one of worker threads, and one of processes where graphs are in Python. */
 export function createGraphHost(
@@ -64,7 +64,7 @@ export function createGraphHost(
       ? createHost(javascript, shares.javascript)
       : undefined;
     if (ofJavaScript !== undefined && !needed.has('python')) return ofJavaScript;
-    const ofPython = createPythonGraphs({ config, file, graphs: python }, (runner) =>
+    const ofPython = createPythonGraphs(config, file, python, (runner) =>
       createHost(python, shares.python, runner),
     );
     const embeds = file.index?.language ?? 'javascript';
@@ -96,10 +96,10 @@ function groupByLanguage({
   return { javascript: filterGraphs('javascript'), python: filterGraphs('python') };
 }
 
-type PythonOf = { config: AgentConfig; file: GraphsFile; graphs: GraphSource[] };
-
 function createPythonGraphs(
-  { config, file, graphs }: PythonOf,
+  config: AgentConfig,
+  file: GraphsFile,
+  graphs: GraphSource[],
   hostOf: (runner: ThreadStart['runner']) => LanguageHost,
 ): PythonGraphs {
   const { folder } = file;
@@ -116,7 +116,7 @@ function createPythonGraphs(
     host: hostOf(
       buildPythonRunner(buildPythonPlace(chosen.program, settings, file), { megabytes }),
     ),
-    faultOf: () => checkInterpreter({ chosen, folder, namedBy: settings.namedBy }),
+    faultOf: () => checkInterpreter(chosen, folder, settings.namedBy),
   };
 }
 

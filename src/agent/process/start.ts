@@ -184,12 +184,10 @@ async function serveMetrics(
   }
 }
 
-type Served = Pick<ServerFacts, 'version' | 'guard'> & { prefix: string };
-
 /** Returns the facts that are reported of this server. A server outside of the platform is of no revision. */
 function buildServerFacts(
   revision: string | undefined,
-  { version, guard, prefix }: Served,
+  { version, guard, prefix }: Pick<ServerFacts, 'version' | 'guard'> & { prefix: string },
 ): ServerFacts | undefined {
   if (revision === undefined) return undefined;
   return {
@@ -221,7 +219,7 @@ async function loadEncryption(
 
 function logIneffective(
   { path, folder, settings, graphs, passedOver }: GraphsFile,
-  { python }: Pick<AgentConfig, 'python'>,
+  { python }: AgentConfig,
   log: Log,
 ): void {
   const chosen = choosePython(python, folder);
@@ -253,7 +251,7 @@ async function openDatabases(
     log,
   );
   opened.add(() => db.close());
-  await waitForDatabase(db, database.uri, { seconds: database.waitSeconds, log, signal });
+  await waitForDatabase(db, database.uri, database.waitSeconds, log, signal);
   const preparing = openDatabase({ ...common, poolSize: 1, insists: true }, log);
   opened.add(() => preparing.close());
   return { db, preparing };
@@ -266,12 +264,10 @@ type UsersParts = {
   opening: Promise<Authentication>;
 };
 
-type KeysAndModule = { keys: StartOptions['config']['encryption'] } & Encrypting;
-
 /** Brings the database up to date, and makes sure that its values can be read. Returns the key that encrypts. */
 async function prepareDatabase(
   preparing: Database,
-  encrypting: KeysAndModule,
+  encrypting: { keys: StartOptions['config']['encryption'] } & Encrypting,
   log: Log,
 ): Promise<string | undefined> {
   await applyMigrations(preparing);
@@ -298,11 +294,7 @@ function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
   const parts = {
     host,
     loading: host.open(),
-    bundling: prepareUiBundles(
-      file,
-      { buildFolder: config.buildFolder, partial: faults !== undefined, log },
-      signal,
-    ),
+    bundling: prepareUiBundles(file, config.buildFolder, faults !== undefined, log, signal),
     opening: openAuthentication({ config, file, log }, code),
   };
   opened.add(() =>
@@ -324,7 +316,7 @@ type DrainTimes = { grace: number; delay: number };
  * requests during the delay. A client that waits for a run elsewhere gets its end within the grace.
  */
 async function drain(
-  { pump, executor, readers }: Pick<AgentDeps, 'pump' | 'executor' | 'readers'>,
+  { pump, executor, readers }: AgentDeps,
   { unanswered, mayBeAsked }: ListeningServer,
   times: DrainTimes,
 ): Promise<void> {

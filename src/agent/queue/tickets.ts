@@ -117,11 +117,13 @@ export async function openTickets(
   };
 }
 
-type Opening = Required<Pick<Settings, 'works' | 'preparing'>> & { queues: string[] };
-
 async function openBoss(
   db: Database,
-  { works, preparing, queues }: Opening,
+  {
+    works,
+    preparing,
+    queues,
+  }: Required<Pick<Settings, 'works' | 'preparing'>> & { queues: string[] },
   log: Log,
 ): Promise<PgBoss> {
   let { pool } = preparing;

@@ -51,15 +51,17 @@ function buildMessagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
   });
 }
 
-type CardRequest = Pick<
-  Request<unknown, unknown, unknown, AgentCaller>,
-  'caller' | 'headers' | 'forwarded'
->;
-
 /** Seconds for which a client may keep a card; a description may be changed at any time. */
 const CARD_LIFE = 60;
 
-async function answerCard(cards: Cards, assistant: string, request: CardRequest): Promise<Reply> {
+async function answerCard(
+  cards: Cards,
+  assistant: string,
+  request: Pick<
+    Request<unknown, unknown, unknown, AgentCaller>,
+    'caller' | 'headers' | 'forwarded'
+  >,
+): Promise<Reply> {
   const card = await cards.loadCard(assistant, request);
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url')}"`;
   const headers = { etag, 'cache-control': `private, max-age=${CARD_LIFE}` };
@@ -83,7 +85,7 @@ const buildCardRoute = (cards: Cards, { path, id }: { path: string; id: string }
   });
 
 const buildWellKnownRoute = (
-  { graphs }: Pick<A2aDeps, 'graphs'>,
+  { graphs }: A2aDeps,
   cards: Cards,
   { file, id }: { file: string; id: string },
 ): AgentRoute =>

@@ -8,16 +8,12 @@ import { resolveAssistantId } from '../kernel/ids.ts';
 import { loadAssistant, AssistantPath } from './assistants.ts';
 import { describeAnswer, refused, buildAgentRoutes } from './route.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas'>;
-
-const route = buildAgentRoutes<[Deps]>('assistants');
+const route = buildAgentRoutes<[AgentDeps]>('assistants');
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
-type Asked = { assistant_id: string; caller: AgentCaller };
-
 async function ask(
-  deps: Deps,
-  { assistant_id, caller }: Asked,
+  deps: AgentDeps,
+  { assistant_id, caller }: { assistant_id: string; caller: AgentCaller },
   question: (graph_id: string) => Promise<Reply>,
 ): Promise<Reply> {
   const { permits } = await askPermission(caller, 'assistants:read', {

@@ -33,7 +33,7 @@ import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { isGiven } from '../runs/kwargs.ts';
 import { describeAnswer, buildPage, refused, buildAgentRoutes } from './route.ts';
 
-type Deps = CancelDeps & Pick<AgentDeps, 'graphs'>;
+type Deps = CancelDeps & AgentDeps;
 
 const route = buildAgentRoutes<[Deps]>('assistants');
 export const AssistantPath = Type.Object({ assistant_id: buildUuidSchema('') });
@@ -49,7 +49,7 @@ export async function loadAssistant(
   return assistant;
 }
 
-function requireGraph(deps: Pick<Deps, 'graphs'>, graphId: string | null | undefined): void {
+function requireGraph(deps: Deps, graphId: string | null | undefined): void {
   if (graphId && !deps.graphs.includes(graphId))
     throw new NotFound(`Graph "${graphId}" not found. This server has ${deps.graphs.join(', ')}.`);
 }
@@ -111,9 +111,12 @@ async function patch(
   return answerJson(assistant);
 }
 
-type Removal = { id: string; withThreads: boolean; caller: AgentCaller };
-
-async function remove(deps: Deps, { id, withThreads, caller }: Removal): Promise<Reply> {
+async function remove(
+  deps: Deps,
+  id: string,
+  withThreads: boolean,
+  caller: AgentCaller,
+): Promise<Reply> {
   const { permits } = await askPermission(caller, 'assistants:delete', { assistant_id: id });
   const ofThreads = withThreads
     ? (await askPermission(caller, 'threads:delete', { thread_id: null })).permits
@@ -226,7 +229,7 @@ export const assistantRoutes = bindRoutes([
     query: Type.Object({ delete_threads: Type.Optional(Type.Boolean()) }),
     answers: { 204: describeAnswer('Gone.'), ...refused },
     handler: ({ params, query, caller }, deps) =>
-      remove(deps, { id: params.assistant_id, withThreads: query.delete_threads === true, caller }),
+      remove(deps, params.assistant_id, query.delete_threads === true, caller),
   }),
   route.post('/assistants/{assistant_id}/versions', {
     id: 'list_assistant_versions',

@@ -145,7 +145,7 @@ export const cronRoutes = bindRoutes([
     body: CronPatch,
     answers: { 200: describeAnswer('The cron.', Cron), ...refused },
     handler: async ({ params, body, caller }, deps) =>
-      answerJson(await patchCron(deps, body, { id: params.cron_id, caller })),
+      answerJson(await patchCron(deps, body, params.cron_id, caller)),
   }),
   route.delete('/runs/crons/{cron_id}', {
     id: 'delete_cron',

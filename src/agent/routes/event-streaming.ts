@@ -47,7 +47,7 @@ async function* filterBatches(
   }
 }
 
-const buildEventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentRoute =>
+const buildEventsRoute = ({ db, readers }: AgentDeps): AgentRoute =>
   route.post('/threads/{thread_id}/stream/events', {
     id: 'stream_thread_events',
     summary:
@@ -118,9 +118,7 @@ const buildCommandsRoute = (deps: CommandDeps): AgentRoute =>
   });
 
 /** Serves the same thread over one connection that carries commands, answers and events. */
-const buildThreadSocket = (
-  deps: SessionDeps & Pick<AgentDeps, 'callers'>,
-): SocketRoute<AgentCaller> => ({
+const buildThreadSocket = (deps: SessionDeps & AgentDeps): SocketRoute<AgentCaller> => ({
   path: '/threads/{thread_id}/stream/events',
   check: ({ thread_id = '' }) => {
     if (!isUuid(thread_id))

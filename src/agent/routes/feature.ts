@@ -9,7 +9,7 @@ import type { AgentRoute } from './route.ts';
 /** The settings that turn features on and off: `http` of gx.json, and those of the process. */
 export type FeatureSettings = {
   http: NonNullable<GxJson['http']>;
-  config: Pick<AgentConfig, 'crons' | 'eventStreaming'>;
+  config: AgentConfig;
 };
 
 /**

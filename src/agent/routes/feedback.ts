@@ -10,16 +10,14 @@ import { getRun } from '../db/runs/runs.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { describeAnswer, refused, RunPath, buildAgentRoutes } from './route.ts';
 
-type Deps = Pick<AgentDeps, 'db'>;
-
-const route = buildAgentRoutes<[Deps]>('runs');
+const route = buildAgentRoutes<[AgentDeps]>('runs');
 /** Bytes of feedback, which is read for everybody who sends to an address of this form. */
 const MOST_BYTES = 64 * 1024;
 /** Bytes of it that are read at a time, and the seconds in which each must have come. */
 const STRANGERS = { seconds: 30, address: 16 * MOST_BYTES, all: 128 * MOST_BYTES };
 const Token = Type.Object({ token: buildUuidSchema('') });
 
-async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<Reply> {
+async function give({ db }: AgentDeps, token: string, given: FeedbackGiven): Promise<Reply> {
   if (!(await giveFeedback(db, token, given)))
     throw new NotFound('This feedback link is unknown or has expired');
   return answerNoContent();

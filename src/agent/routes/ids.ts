@@ -7,9 +7,7 @@ import type { AgentRoute } from './route.ts';
  */
 
 type Fields = Record<string, { format?: string; items?: { format?: string } } | undefined>;
-type Part = 'params' | 'query' | 'body';
-
-const PARTS: Part[] = ['params', 'query', 'body'];
+const PARTS: ('params' | 'query' | 'body')[] = ['params', 'query', 'body'];
 
 /**
  * Returns the route with the ids of its requests in lower case: those in its path, and the fields of its body that are

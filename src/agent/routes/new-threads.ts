@@ -14,18 +14,14 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { createId } from '../kernel/ids.ts';
 import { runOnlyOnce, refuseGone } from '../runs/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import { applySupersteps, type SuperstepDeps } from './thread-state.ts';
-
-/* This file makes threads: new ones, and copies. */
-
-export type NewThreadDeps = SuperstepDeps & Pick<AgentDeps, 'db' | 'batched'>;
+import { applySupersteps } from './thread-state.ts';
 
 /** Who asks, and the key of the request, where it is carried out once. */
 type Asker = { caller: AgentCaller; key: RequestKey | undefined };
 
 /** Makes a thread, or returns the one that the same request made before. Throws a 410 when that is gone. */
 export const createThreadOnce = (
-  deps: NewThreadDeps,
+  deps: AgentDeps,
   body: ThreadCreate,
   asker: Asker,
 ): Promise<Thread> =>
@@ -35,18 +31,14 @@ export const createThreadOnce = (
   });
 
 /** Copies a thread, or returns the copy that the same request made before. Throws a 410 when that is gone. */
-export const copyThreadOnce = (
-  deps: NewThreadDeps,
-  threadId: string,
-  asker: Asker,
-): Promise<Thread> =>
+export const copyThreadOnce = (deps: AgentDeps, threadId: string, asker: Asker): Promise<Thread> =>
   runOnlyOnce(deps.db, asker.key, {
     make: () => copy(deps, threadId, asker),
     again: ([id]) => loadEarlierThread(deps, id!, asker),
   });
 
 async function loadEarlierThread(
-  { db }: Pick<NewThreadDeps, 'db'>,
+  { db }: AgentDeps,
   thread_id: string,
   { caller }: Asker,
 ): Promise<Thread> {
@@ -54,11 +46,7 @@ async function loadEarlierThread(
   return (await getThread(db, thread_id, permits)) ?? refuseGone('The thread');
 }
 
-async function copy(
-  { db }: Pick<NewThreadDeps, 'db'>,
-  thread_id: string,
-  { caller, key }: Asker,
-): Promise<Thread> {
+async function copy({ db }: AgentDeps, thread_id: string, { caller, key }: Asker): Promise<Thread> {
   const { permits: seen } = await askPermission(caller, 'threads:read', { thread_id });
   const copyId = createId();
   const { value } = await askPermission(caller, 'threads:create', {
@@ -73,7 +61,7 @@ async function copy(
 }
 
 async function create(
-  deps: NewThreadDeps,
+  deps: AgentDeps,
   body: ThreadCreate,
   { caller, key }: Asker,
 ): Promise<Thread> {
@@ -109,7 +97,7 @@ async function create(
 }
 
 const insertOnce = (
-  { db, batched }: NewThreadDeps,
+  { db, batched }: AgentDeps,
   thread: NewThread,
   key: RequestKey | undefined,
 ): Promise<Thread | undefined> =>
@@ -120,7 +108,7 @@ const insertOnce = (
  * error.
  */
 async function removeUnfinished(
-  { db }: Pick<NewThreadDeps, 'db'>,
+  { db }: AgentDeps,
   made: { id: string; key: RequestKey | undefined },
   failure: unknown,
 ): Promise<never> {

@@ -26,7 +26,7 @@ import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
-import type { Wanted } from '../stream/wanted.ts';
+import type { WantedEvents } from '../stream/wanted.ts';
 import { readLastEventId, parseStreamModes } from './stream-query.ts';
 
 /*
@@ -54,12 +54,14 @@ export const startingOneRun = {
 /** How a client that leaves stops its run: on the threads that it may change. Undefined where the run goes on. */
 type Leaving = { permitted: Patterns } | undefined;
 
-type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 /** When the answer is sent: at once, at the end of the run, or as events of it come. */
 type Answer = 'runs' | 'runs/wait' | 'runs/stream';
 type Target = {
   threadId: string | undefined;
-  request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
+  request: Pick<
+    Request<unknown, unknown, unknown, AgentCaller>,
+    'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
+  >;
 };
 
 const buildRunPath = (
@@ -110,13 +112,11 @@ export async function answerEnd(
   return answerSlowJsonText(() => waitForState(deps, run, awaited), links);
 }
 
-type StreamTarget = Target & { namespaces: string[] | undefined };
-
 /** Makes a run and streams its events. */
 export async function answerStream(
   deps: RunRouteDeps,
   body: RunCreate,
-  { threadId, request, namespaces }: StreamTarget,
+  { threadId, request, namespaces }: Target & { namespaces: string[] | undefined },
 ): Promise<Reply> {
   const { signal } = request;
   const key = readKey('runs/stream', body, { threadId, request });
@@ -144,9 +144,9 @@ export async function answerStream(
 
 /** Returns the events of a followed run from its start; of one that was made before, those that can still be had. */
 async function readEvents(
-  { readers }: Pick<RunRouteDeps, 'readers'>,
+  { readers }: RunRouteDeps,
   { run, before, ...made }: CreatedRun,
-  wanted: Wanted,
+  wanted: WantedEvents,
 ): Promise<{ from: Cursor; events: AsyncGenerator<SseEvent[]> }> {
   const subscription = made.subscription!;
   if (before === undefined)
@@ -163,7 +163,7 @@ async function readEvents(
 
 /** Yields the kept events of a run that ended before they were asked for; where there are none, one with its result. */
 async function* addResult(
-  { readers }: Pick<RunRouteDeps, 'readers'>,
+  { readers }: RunRouteDeps,
   events: AsyncGenerator<SseEvent[]>,
   { run, before, namespaces }: { run: Run; before: RunProgress; namespaces: string[] | undefined },
 ): AsyncGenerator<SseEvent[]> {

@@ -23,9 +23,7 @@ import { refuseByValue } from '../db/base/unsearchable.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { describeAnswer, refused, buildAgentRoutes } from './route.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'expiry' | 'semanticSearch'>;
-
-const route = buildAgentRoutes<[Deps]>('store');
+const route = buildAgentRoutes<[AgentDeps]>('store');
 
 /** Returns the body. Throws `Invalid` for a field that names an impossible namespace. */
 function checkNamespaces<B extends object>(body: B): B {
@@ -40,7 +38,7 @@ function checkNamespaces<B extends object>(body: B): B {
 }
 
 async function resolveNear(
-  { db, semanticSearch }: Deps,
+  { db, semanticSearch }: AgentDeps,
   query: string | null | undefined,
 ): Promise<Near | undefined> {
   if (!query) return undefined;

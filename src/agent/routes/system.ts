@@ -20,8 +20,6 @@ export type ServerInfo = {
 /** `docsAccess`: who may read the description of the server. */
 type SystemFacts = { info: ServerInfo; document: () => unknown; docsAccess: 'open' | 'read' };
 
-type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'webhooks' | 'graphFaults' | 'log'>;
-
 const route = buildAgentRoutes('system');
 const Any = Type.Unsafe<unknown>({ type: 'object' });
 const CHECK_WITHIN = 3000;
@@ -30,7 +28,7 @@ const LOOKS_WITHIN = 30_000;
 
 /** Reports whether this process can do its work, which needs the database and its queue. `more` is added to it. */
 export function buildHealthRoute(
-  deps: Deps,
+  deps: AgentDeps,
   path: '/' | '/ok',
   more: () => object = () => ({}),
 ): AgentRoute {
@@ -51,7 +49,7 @@ export function buildHealthRoute(
 }
 
 async function checkHealth(
-  deps: Deps,
+  deps: AgentDeps,
   { asked, more }: { asked: boolean; more: () => object },
 ): Promise<Reply> {
   if (!asked)
@@ -84,12 +82,12 @@ const renderPage = (
 const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
 
 /** Returns the errors of graphs that a server on a developer's machine can't load. */
-const listGraphErrors = ({ graphFaults }: Pick<Deps, 'graphFaults'>): object => {
+const listGraphErrors = ({ graphFaults }: AgentDeps): object => {
   const faults = graphFaults();
   return faults.length > 0 ? { graph_errors: faults } : {};
 };
 
-const buildInfoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
+const buildInfoRoute = (deps: AgentDeps, { info, docsAccess }: SystemFacts): AgentRoute =>
   route.get('/info', {
     id: 'info',
     summary: 'Version and features of this server',
@@ -158,7 +156,7 @@ const buildDocsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
     handler: () => answerText(renderPage('Agent server'), 'text/html; charset=utf-8'),
   });
 
-export const buildSystemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
+export const buildSystemRoutes = (deps: AgentDeps, facts: SystemFacts): AgentRoute[] => [
   buildHealthRoute(
     deps,
     '/',

@@ -28,8 +28,7 @@ import { checkCheckpoint } from '../runs/plan.ts';
 import { describeAnswer, refused, ThreadPath, buildAgentRoutes } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'pinnedCalls' | 'readers'>;
-type WriteDeps = Deps & { held: HeldThreads };
+type WriteDeps = AgentDeps & { held: HeldThreads };
 const route = buildAgentRoutes<[WriteDeps]>('threads');
 const State = Type.Unsafe<unknown>({ type: 'object' });
 const Query = Type.Object({
@@ -55,7 +54,11 @@ const buildEmptyState = (thread: ThreadHead): ThreadState => ({
   parent_checkpoint_id: null,
 });
 
-async function loadHead(deps: Deps, threadId: string, permitted?: Patterns): Promise<ThreadHead> {
+async function loadHead(
+  deps: AgentDeps,
+  threadId: string,
+  permitted?: Patterns,
+): Promise<ThreadHead> {
   const head = await loadThreadHead(deps.db, threadId, permitted);
   if (head === undefined) throw new NotFound(`Thread with ID ${threadId} not found`);
   return head;
@@ -79,7 +82,7 @@ type At = {
 };
 
 async function readState(
-  deps: Deps,
+  deps: AgentDeps,
   head: ThreadHead,
   { select, ...at }: Omit<At, 'seen'>,
 ): Promise<AnswerOfRevision<Json>> {
@@ -94,7 +97,7 @@ async function readState(
   };
 }
 
-async function answerState(deps: Deps, threadId: string, { seen, ...at }: At): Promise<Reply> {
+async function answerState(deps: AgentDeps, threadId: string, { seen, ...at }: At): Promise<Reply> {
   const head = await loadHead(deps, threadId, seen);
   const { json: text, by } = await readState(deps, head, at);
   return addAnsweredBy(answerJsonText(text), head, by);
@@ -107,7 +110,7 @@ const pickFields = (state: Json, select: Select): Json =>
 
 /** Returns the states, newest first, as the graph thread sent them. */
 async function readHistory(
-  { pinnedCalls }: Pick<Deps, 'pinnedCalls'>,
+  { pinnedCalls }: AgentDeps,
   { graph_id, ...head }: ThreadHead,
   { select, ...body }: HistoryBody,
 ): Promise<AnswerOfRevision<Json[]>> {
@@ -122,7 +125,7 @@ async function readHistory(
 }
 
 async function answerHistory(
-  deps: Deps,
+  deps: AgentDeps,
   threadId: string,
   { seen, ...body }: HistoryBody & { seen: Patterns },
 ): Promise<Reply> {
@@ -149,20 +152,18 @@ async function write(
   if (graph_id === null)
     throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
   const { answer, by } = await deps.held.runWhileHeld({ threadId, changeable: permits }, (holder) =>
-    writeHolding(deps, holder, { thread: { ...head, graph_id }, body }),
+    writeHolding(deps, holder, { ...head, graph_id }, body),
   );
   await announce(deps, threadId);
   return addAnsweredBy(answerJson(answer), head, by);
 }
 
-type Writing = { thread: PinnedThread; body: StateUpdate };
-type Written = Pick<WrittenState, 'answer'> & { by: string | undefined };
-
 async function writeHolding(
-  deps: Deps,
+  deps: AgentDeps,
   holder: string,
-  { thread, body }: Writing,
-): Promise<Written> {
+  thread: PinnedThread,
+  body: StateUpdate,
+): Promise<Pick<WrittenState, 'answer'> & { by: string | undefined }> {
   const { thread_id: threadId } = thread;
   const checkpoint =
     body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
@@ -184,7 +185,7 @@ async function writeHolding(
 }
 
 /** Tells why a thread is no longer its holder's: it was deleted, or the holder was silent for too long. */
-async function throwLostHold({ db }: Deps, threadId: string): Promise<never> {
+async function throwLostHold({ db }: AgentDeps, threadId: string): Promise<never> {
   if ((await loadThreadHead(db, threadId)) !== undefined)
     throw new Conflict(
       'The state was written, but meanwhile the thread went on: read its state before you write again.',
@@ -195,7 +196,7 @@ async function throwLostHold({ db }: Deps, threadId: string): Promise<never> {
 }
 
 /** Tells those who follow the thread. The event waits for them in the table, as those of runs do. */
-const announce = (deps: Deps, threadId: string): Promise<void> =>
+const announce = (deps: AgentDeps, threadId: string): Promise<void> =>
   deps.readers.notifyThread(
     threadId,
     'state_update',
@@ -210,11 +211,9 @@ type StateUpdate = {
   checkpoint_id?: string | null;
 };
 
-export type SuperstepDeps = Pick<Deps, 'db' | 'graphs' | 'host'>;
-
 /** Writes a whole history of states into a new thread. */
 export async function applySupersteps(
-  deps: SuperstepDeps,
+  deps: AgentDeps,
   {
     thread_id,
     graph_id,
@@ -319,6 +318,5 @@ const stateRoutes = bindRoutes([
   }),
 ]);
 
-export const buildThreadStateRoutes = (
-  deps: Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>,
-): Route<AgentCaller>[] => stateRoutes({ ...deps, held: new HeldThreads(deps) });
+export const buildThreadStateRoutes = (deps: AgentDeps): Route<AgentCaller>[] =>
+  stateRoutes({ ...deps, held: new HeldThreads(deps) });

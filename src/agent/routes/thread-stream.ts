@@ -13,10 +13,7 @@ const route = buildAgentRoutes('threads');
 const Modes = Type.Optional(Type.Array(Type.String()));
 
 /** Serves the stream of a thread, which has the events of all its runs. */
-export const buildThreadStreamRoute = ({
-  db,
-  readers,
-}: Pick<AgentDeps, 'db' | 'readers'>): AgentRoute =>
+export const buildThreadStreamRoute = ({ db, readers }: AgentDeps): AgentRoute =>
   route.get('/threads/{thread_id}/stream', {
     id: 'stream_thread',
     summary: 'Stream the events of a thread, over all its runs',

@@ -22,7 +22,7 @@ import { deleteThreads, getThread, patchThread, loadThreadHead } from '../db/thr
 import type { AgentDeps } from '../parts/deps.ts';
 import { readIdempotencyKey } from '../kernel/request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
-import { copyThreadOnce, createThreadOnce, type NewThreadDeps } from './new-threads.ts';
+import { copyThreadOnce, createThreadOnce } from './new-threads.ts';
 import {
   goneAgain,
   describeAnswer,
@@ -32,7 +32,7 @@ import {
   buildAgentRoutes,
 } from './route.ts';
 
-type Deps = CancelDeps & NewThreadDeps & Pick<AgentDeps, 'expiry'>;
+type Deps = CancelDeps & AgentDeps;
 
 const route = buildAgentRoutes<[Deps]>('threads');
 
@@ -46,11 +46,9 @@ const isMinimalPreferred = (headers: IncomingHttpHeaders): boolean =>
     .split(',')
     .some((one) => /^\s*return\s*=\s*"?minimal"?\s*(;|$)/i.test(one));
 
-type Pruning = { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' };
-
 async function prune(
   deps: Deps,
-  { thread_ids, strategy }: Pruning,
+  { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' },
   caller: AgentCaller,
 ): Promise<number> {
   const { permits } = await askPermission(caller, 'threads:delete', {

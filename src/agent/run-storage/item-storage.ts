@@ -14,8 +14,6 @@ import type { SemanticSearch } from '../gx-json/semantic-search.ts';
 const FOR_EVER: StoreLife = { defaultTtl: null, refresh: true };
 
 type ItemKey = { namespace: string[]; key: string };
-type NewItem = ItemKey & { value: object; index?: unknown; ttl?: number | null | undefined };
-
 /** The deployment's store, as graphs use it. */
 export class ItemStorage {
   readonly #db: Database;
@@ -37,7 +35,11 @@ export class ItemStorage {
   }
 
   /** `index` says which paths of the value are searched by meaning, `ttl` how many minutes it lives. */
-  async put({ index, ttl = this.#life.defaultTtl, ...item }: NewItem): Promise<void> {
+  async put({
+    index,
+    ttl = this.#life.defaultTtl,
+    ...item
+  }: ItemKey & { value: object; index?: unknown; ttl?: number | null | undefined }): Promise<void> {
     const indexed = await this.#semanticSearch?.embedItem(item.value, index);
     await putItem(this.#db, { ...item, ttl, indexed });
   }

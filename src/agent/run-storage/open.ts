@@ -17,7 +17,7 @@ type Start = Pick<
   'database' | 'encryption' | 'encryptionModule' | 'askedCipher' | 'index' | 'storeLife'
 >;
 
-type Parts<E> = {
+type StorageOptions<E> = {
   /** The pool's name in the database. */
   name: string;
   elementOf: (stored: unknown) => E;
@@ -32,7 +32,7 @@ const REMEMBERED_BYTES = 24 * 1024 * 1024;
 /** Opens the storage for a thread's runs, with a pool of its own. */
 export async function openRunStorage<E extends ListElement>(
   { database, encryption, index, storeLife, ...start }: Start,
-  { name, elementOf, embed, cipher, log }: Parts<E>,
+  { name, elementOf, embed, cipher, log }: StorageOptions<E>,
 ): Promise<{ steps: StepStorage<E>; items: ItemStorage }> {
   const codec = buildCodec(encryption, await importModule(start, { cipher, log }));
   const db: Database = openDatabase({ ...database, name, codec }, log);

@@ -21,9 +21,9 @@ export type StoppedRuns = {
 };
 
 export type TellStoppedDeps = {
-  readers: Pick<Readers, 'end'>;
-  executor: Pick<Executor, 'stop'>;
-  signals: Pick<Signals, 'processId' | 'send'>;
+  readers: Readers;
+  executor: Executor;
+  signals: Signals;
 };
 
 export type CancelDeps = TellStoppedDeps & { db: Database };

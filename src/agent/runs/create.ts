@@ -85,7 +85,7 @@ export function createRun(
  * wait for it, because others find the run in the table sooner or later.
  */
 export function announceProtocolRun(
-  { readers, log }: { readers: Pick<Readers, 'announceProtocolRun'>; log: CreateDeps['log'] },
+  { readers, log }: { readers: Readers; log: CreateDeps['log'] },
   { run, readers: named }: CreatedRun,
 ): void {
   readers

@@ -9,7 +9,7 @@ import type { FollowedRun, Readers } from './readers.ts';
 
 /* Runs that the same request made before. */
 
-type Deps = { db: Db; readers: Pick<Readers, 'followRun'> };
+type Deps = { db: Db; readers: Readers };
 /** Returns the run as it is now, and follows it where that is asked for. Throws a 410 when it is gone. */
 export async function loadEarlierRun(
   deps: Deps,
@@ -22,7 +22,7 @@ export async function loadEarlierRun(
 
 /** Returns runs as they are now, in the order of the ids. Throws a 410 when one of them is gone. */
 export async function loadEarlierRuns(
-  deps: Pick<Deps, 'db'>,
+  deps: Deps,
   runIds: string[],
   caller: AgentCaller,
 ): Promise<Run[]> {
@@ -31,11 +31,7 @@ export async function loadEarlierRuns(
   return runs;
 }
 
-async function loadVisibleRun(
-  { db }: Pick<Deps, 'db'>,
-  run_id: string,
-  caller: AgentCaller,
-): Promise<Run> {
+async function loadVisibleRun({ db }: Deps, run_id: string, caller: AgentCaller): Promise<Run> {
   const { permits } = await askPermission(caller, 'threads:read', { thread_id: null, run_id });
   return (await getRun(db, undefined, run_id, permits)) ?? refuseGone('The run');
 }

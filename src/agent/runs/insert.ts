@@ -18,8 +18,8 @@ import { stopRuns, notifyStopped, type StoppedRuns, type TellStoppedDeps } from 
 /** The parts that sending a ticket, and waking a worker for it, need. */
 export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
   db: Database;
-  pump: Pick<Pump, 'reserveSeat' | 'hasRoom' | 'wake'>;
-  tickets: Pick<Tickets, 'send' | 'has'>;
+  pump: Pump;
+  tickets: Tickets;
   log: Log;
 };
 
@@ -171,7 +171,7 @@ type InsertedAfter = { inserted: Inserted | undefined; stopped: StoppedRuns | un
  * that no other run can come in between. Throws `Conflict` before it has written anything when the thread is busy.
  */
 export async function insertOnHeldThread(
-  { inserts }: Pick<InsertDeps, 'inserts'>,
+  { inserts }: InsertDeps,
   tx: Db,
   run: NewRun,
 ): Promise<InsertedAfter> {
@@ -216,7 +216,7 @@ function refuseIfKeyed({ key }: NewRun): void {
 }
 
 /** Counts runs that were stored elsewhere than here, and wakes workers for them. */
-export function wakeFor(deps: InsertDeps, runs: Pick<Inserted, 'revision'>[]): void {
+export function wakeFor(deps: InsertDeps, runs: Inserted[]): void {
   for (const _run of runs) deps.queued.addWaiting();
   const one = new Map(runs.map((run) => [run.revision, run]));
   for (const run of one.values()) wakeWorkers(deps, run);

@@ -81,17 +81,13 @@ async function settle(
 
 export type TellLostDeps = {
   db: Db;
-  readers: Pick<Readers, 'wake' | 'end'>;
+  readers: Readers;
   host: GraphHost;
   log: Log;
 };
 
 /** Logs that the runs were lost, and why. Their calls may have to be decrypted for it, so nobody waits. */
-export function logLost(
-  { db, log }: Pick<TellLostDeps, 'db' | 'log'>,
-  runs: SettledRun[],
-  why: string,
-): void {
+export function logLost({ db, log }: TellLostDeps, runs: SettledRun[], why: string): void {
   for (const run of runs) {
     const { run_id, thread_id, lost, begun, context } = run;
     const write = (kwargs?: TracedCall): void =>

@@ -144,7 +144,7 @@ function getWorkTrace(): Pick<RunKwargs, 'trace'> {
 }
 
 /** Returns true if the request names another revision than that of the process. */
-const isSent = (place: NewRun['place'], { revision }: Pick<Pinning, 'revision'>): boolean =>
+const isSent = (place: NewRun['place'], { revision }: Pinning): boolean =>
   place?.revision !== undefined && place.revision !== revision;
 
 /** The header by which a caller names the revision that new input is for. */
@@ -193,7 +193,7 @@ export function checkCall(
 
 /** Asks what a run takes from its assistant and its thread. */
 export const askContext = (
-  { batched, graphs }: Pick<PlanDeps, 'batched' | 'graphs'>,
+  { batched, graphs }: PlanDeps,
   assistant: string,
   threadId: string,
 ): AskedContext =>
@@ -228,7 +228,7 @@ function buildThreadChanges(
 type PlannedFrom = RunContext & { thread_runs: number };
 /** Returns the run's facts from its assistant and thread. Throws `NotFound` where the caller may not use them. */
 export async function loadRunContext(
-  { db, batched }: Pick<PlanDeps, 'db' | 'batched'>,
+  { db, batched }: PlanDeps,
   { context, ...key }: RunContextKey & { context?: AskedContext | undefined },
   permits: RunPermits | undefined,
 ): Promise<PlannedFrom> {
@@ -243,7 +243,7 @@ export async function loadRunContext(
 }
 
 async function applyVersion(
-  { db }: Pick<PlanDeps, 'db'>,
+  { db }: PlanDeps,
   { assistant_version: version }: RunCreate,
   from: PlannedFrom,
 ): Promise<PlannedFrom> {

@@ -26,7 +26,7 @@ import { runEvents, type RunReading } from '../stream/run-events.ts';
 import { loadLastCursor } from '../stream/tail.ts';
 import { followThreadEvents } from '../stream/thread-events.ts';
 import type { RunPart } from '../stream/valkey/frames.ts';
-import type { Wanted } from '../stream/wanted.ts';
+import type { WantedEvents } from '../stream/wanted.ts';
 import { loadEndedState, loadFinalState } from './result.ts';
 import { ThreadRegistrations } from './thread-registrations.ts';
 
@@ -168,7 +168,7 @@ export class Readers {
   async readEventsAfter(
     cursor: Cursor | undefined,
     { progress, subscription }: FollowedRun,
-    wanted: Wanted,
+    wanted: WantedEvents,
   ): Promise<{ from: Cursor; events: AsyncGenerator<SseEvent[]> }> {
     const { run_id, status } = progress;
     const loadLast = (): Promise<Cursor | undefined> =>

@@ -7,14 +7,12 @@ import type { GraphHost } from '../graphs/host.ts';
 import { runFields, type RunInLog } from '../kernel/run-fields.ts';
 import { loadThreadCall } from '../graphs/thread-call.ts';
 
-type Deps = { db: Db; host: GraphHost; log: Log };
-
 /**
  * Writes down where a thread stands by its last checkpoint, after a run whose graph could not say: its graph thread was
  * ended, or its worker is gone. Searches show it. A failure leaves the record as it was.
  */
 export async function refreshThread(
-  { db, host, log }: Deps,
+  { db, host, log }: { db: Db; host: GraphHost; log: Log },
   run: RunInLog & { graph_id: string },
 ): Promise<void> {
   const { thread_id, graph_id } = run;

@@ -15,10 +15,7 @@ import type { Readers } from './readers.ts';
 
 export type RunToEndDeps = CreateDeps &
   CancelDeps & {
-    readers: Pick<
-      Readers,
-      'readEventsFromStart' | 'readEventsAfter' | 'loadFinalState' | 'waitForEnd'
-    >;
+    readers: Readers;
   };
 
 type Options = {
@@ -111,7 +108,7 @@ class Ending implements Subscription {
 }
 
 async function passOn(
-  { readers }: Pick<RunToEndDeps, 'readers'>,
+  { readers }: RunToEndDeps,
   {
     before,
     ...run

@@ -19,13 +19,7 @@ const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
  */
 export function beginRunSpan(
   tracing: Tracing | undefined,
-  {
-    run_id,
-    thread_id,
-    graph_id,
-    attempt,
-    kwargs,
-  }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>,
+  { run_id, thread_id, graph_id, attempt, kwargs }: Claimed,
 ): OpenSpan | undefined {
   return tracing?.begin(`run ${graph_id}`, {
     parent: readRequestTrace(kwargs),

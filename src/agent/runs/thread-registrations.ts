@@ -6,8 +6,8 @@ import { buildThreadKey, type Bus } from '../stream/bus.ts';
 
 type Deps = {
   db: Db;
-  bus: Pick<Bus, 'isFollowed' | 'publish'>;
-  signals: Pick<Signals, 'processId' | 'send'>;
+  bus: Bus;
+  signals: Signals;
 };
 
 /**

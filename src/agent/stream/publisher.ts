@@ -21,7 +21,7 @@ export type PublishedRun = {
     thread_id: string;
     attempt?: number;
     resumable: boolean;
-    kwargs?: Pick<RunKwargs, 'protocol' | 'encryption_context'> & TracedCall;
+    kwargs?: RunKwargs & TracedCall;
   };
   /** The cursor of its last event. */
   at: Cursor;

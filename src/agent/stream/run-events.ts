@@ -10,9 +10,9 @@ import type { Db } from '../db/base/pool.ts';
 import type { BusMessage, Subscription } from './bus.ts';
 import type { StreamLog } from './log.ts';
 import { lookForMissing, loadStoredEvents, type EventTail } from './tail.ts';
-import { isWanted, type Wanted } from './wanted.ts';
+import { isWanted, type WantedEvents } from './wanted.ts';
 
-export type EventSource = { db: Db; eventLog: Pick<StreamLog, 'waitUntilWritten' | 'tail'> };
+export type EventSource = { db: Db; eventLog: StreamLog };
 
 export type RunReading = {
   run_id: string;
@@ -23,7 +23,7 @@ export type RunReading = {
   replay: boolean;
   /** True when the run is over, so that the table has everything. */
   ended: boolean;
-  wanted: Wanted;
+  wanted: WantedEvents;
 };
 
 /**

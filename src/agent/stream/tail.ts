@@ -126,15 +126,13 @@ export async function loadLastCursor(
   return late === undefined ? last : { ms: late.ms, seq: late.seq };
 }
 
-type Run = { run_id: string; thread_id: string };
-
 /**
  * Writes into the table the events that only the key-value store has of a run whose worker is gone, because nobody else
  * will, under the context of the work. Returns the number of the last protocol event among them, or 0.
  */
 export async function adoptEvents(
   { db, tail }: StoredIn,
-  { run_id, thread_id }: Run,
+  { run_id, thread_id }: { run_id: string; thread_id: string },
   lifeSeconds: number,
 ): Promise<number> {
   if (tail === undefined) return 0;

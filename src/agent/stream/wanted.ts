@@ -9,7 +9,7 @@ import { isProtocolEvent } from './event-name.ts';
  * The events that a reader asked for: their kinds, and the namespaces of graphs as event names carry them
  * (`sub:<task id>|...`; `""` is the root).
  */
-export type Wanted = {
+export type WantedEvents = {
   modes: StreamMode[] | undefined;
   namespaces: string[] | undefined;
   /** Set for the events of protocol v2 in place of all others. */
@@ -20,7 +20,7 @@ export type Wanted = {
  * Tells whether a reader asked for the event. Its mode stands before the first pipe of its name, its namespace after
  * it. Events about the run itself always go out.
  */
-export function isWanted(event: string, { modes, namespaces, protocol }: Wanted): boolean {
+export function isWanted(event: string, { modes, namespaces, protocol }: WantedEvents): boolean {
   if (protocol === true) return isProtocolEvent(event);
   const [name = '', ...namespace] = event.split('|');
   if (name === RUN_DONE || isProtocolEvent(event)) return false;

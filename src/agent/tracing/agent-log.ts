@@ -41,11 +41,7 @@ export const logFieldsOf = ({
 });
 
 /** Makes the log of an agent server. */
-export function createAgentLog({
-  logLevel: level,
-  logs,
-  ...of
-}: Pick<AgentConfig, 'logLevel' | 'logs' | 'deployment' | 'revision'>): Logging {
+export function createAgentLog({ logLevel: level, logs, ...of }: AgentConfig): Logging {
   const lines: LogExporter | undefined =
     logs && new LogExporter(logs, (facts, message) => log.warn(facts, message));
   const log: Log = createLog({

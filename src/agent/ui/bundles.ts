@@ -12,10 +12,8 @@ const PACKAGE = '@langchain/langgraph-ui';
 /** Milliseconds that bundling may take. */
 const WITHIN = 120_000;
 
-type Source = Pick<GraphsFile, 'path' | 'folder' | 'settings'>;
-
 /** Returns whether gx.json has components that are to be served. */
-export const hasUi = ({ settings }: Pick<GraphsFile, 'settings'>): boolean =>
+export const hasUi = ({ settings }: GraphsFile): boolean =>
   Object.keys(settings.ui ?? {}).length > 0 && settings.http?.disable_ui !== true;
 
 /**
@@ -23,7 +21,7 @@ export const hasUi = ({ settings }: Pick<GraphsFile, 'settings'>): boolean =>
  * there are none, which the log says. Throws a `StartError` if a file is missing, or if a component can't be bundled.
  */
 export async function bundleUi(
-  { path: file, folder, settings }: Source,
+  { path: file, folder, settings }: GraphsFile,
   log: Log,
   signal: AbortSignal,
 ): Promise<Bundles> {
@@ -82,17 +80,13 @@ const buildBundlesPath = (folder: string): string => path.join(folder, 'ui.json'
 export const keepBundles = (folder: string, bundles: Bundles): void =>
   writeFileSync(buildBundlesPath(folder), JSON.stringify(bundles));
 
-type Serving = {
-  buildFolder: string | undefined;
-  /** Whether the graphs are served without components that can't be bundled. */
-  partial: boolean;
-  log: Log;
-};
-
 /** Returns the bundles that a server of this gx.json serves: those of the image's build, else new ones. */
 export async function prepareUiBundles(
-  source: Source,
-  { buildFolder, partial, log }: Serving,
+  source: GraphsFile,
+  buildFolder: string | undefined,
+  /** Whether the graphs are served without components that can't be bundled. */
+  partial: boolean,
+  log: Log,
   signal: AbortSignal,
 ): Promise<Bundles> {
   if (!hasUi(source)) return {};

@@ -18,12 +18,10 @@ export type BundlesAsked = {
 };
 export type BundlesMade = { bundles: Bundles } | { failed: string };
 
-type Bundler = {
-  build(options: Omit<BundlesAsked, 'bundler'> & { output: string }): Promise<void>;
-};
-
 async function bundle({ bundler, ...asked }: BundlesAsked): Promise<Bundles> {
-  const { build } = (await import(pathToFileURL(bundler).href)) as Bundler;
+  const { build } = (await import(pathToFileURL(bundler).href)) as {
+    build(options: Omit<BundlesAsked, 'bundler'> & { output: string }): Promise<void>;
+  };
   const output = await mkdtemp(path.join(tmpdir(), 'gx-ui-'));
   try {
     await build({ ...asked, output });

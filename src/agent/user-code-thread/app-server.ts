@@ -3,7 +3,7 @@ import type { ExchangeMessage, Refusal } from '../../schema/wire/wall/exchange.t
 import type { ForApp, ForServer } from '../../schema/wire/wall/user-code.ts';
 import { toBodySource, toReadableStream } from '../exchange/bodies.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from '../exchange/exchanges.ts';
-import { bindFetch, BODILESS, fetchFrom, type Seen, type Sent } from '../exchange/fetch.ts';
+import { bindFetch, BODILESS, fetchFrom, type SentRequest, type Sent } from '../exchange/fetch.ts';
 import type { Liveness } from '../user-code/liveness.ts';
 import type { App, Standing } from './app.ts';
 
@@ -71,13 +71,13 @@ export class AppServer {
     return toAnswerHere(await this.app.fetch(request, standing), method);
   }
 
-  #ask(purpose: ForServer, seen: Seen, sent: Sent): Promise<Response> {
+  #ask(purpose: ForServer, seen: SentRequest, sent: Sent): Promise<Response> {
     return fetchFrom(this.#exchanges, purpose, seen, sent);
   }
 }
 
 /** Returns a request whose body a middleware has changed without the headers about its length. */
-function stripLength({ method, url, headers }: Request): Seen {
+function stripLength({ method, url, headers }: Request): SentRequest {
   const left = new Headers(headers);
   left.delete('content-length');
   return { method, url, headers: left };

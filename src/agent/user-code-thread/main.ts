@@ -95,10 +95,8 @@ async function importHandlers(auth: ModuleExport | undefined): Promise<Handlers>
     : requireAuthHandlers(await importExport(auth, 'auth.path'), formatName(auth));
 }
 
-type AppStart = Pick<UserCodeStart, 'app' | 'guarded'>;
-
 async function importApp(
-  { app, guarded }: AppStart,
+  { app, guarded }: Pick<UserCodeStart, 'app' | 'guarded'>,
   failed: (error: Error) => void,
 ): Promise<App | undefined> {
   return (

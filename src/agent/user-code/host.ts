@@ -16,7 +16,7 @@ import {
   type AnswerHere,
   type Replied,
   type AskedHere,
-  type Asking,
+  type ExchangeRequest,
 } from '../exchange/exchanges.ts';
 import { toExchangeRefusal } from '../exchange/refusal.ts';
 import { StuckWatch } from './stuck.ts';
@@ -156,7 +156,10 @@ export class UserCode {
    * Asks the application. Throws `Unavailable` when it does not begin to answer in time or the thread ended over it.
    * `begins` is called with the number of the exchange.
    */
-  async fetch(asking: Asking<ForApp>, begins: (exchange: number) => void): Promise<Replied> {
+  async fetch(
+    asking: ExchangeRequest<ForApp>,
+    begins: (exchange: number) => void,
+  ): Promise<Replied> {
     const late = new AbortController();
     const { app } = this.#options.within;
     const timer = setTimeout(

@@ -19,10 +19,7 @@ export class StuckWatch {
   }
 
   /** Looks at the thread, which `isAsked` if anything waits for it. `now` is in milliseconds. */
-  look(
-    { holds: call }: Pick<Liveness, 'holds'>,
-    { now, isAsked }: { now: number; isAsked: boolean },
-  ): Look {
+  look({ holds: call }: Liveness, { now, isAsked }: { now: number; isAsked: boolean }): Look {
     if (call === 0 || call !== this.#held.call) this.#held = { call, since: now };
     else if (now - this.#held.since > STUCK) return { stuck: true, call };
     if (this.#pinged !== undefined)

@@ -48,8 +48,6 @@ export type WebhookSending = {
   timeoutSeconds: number;
 };
 
-type OpenedWebhook = Awaited<ReturnType<typeof openWebhook>>;
-
 /** Returns the body and headers of a push notification, in the form of its protocol. */
 export type NotificationOf = (
   end: ReportedEnd,
@@ -296,7 +294,7 @@ export class Courier {
 
   async #buildRequest(
     id: string,
-    { end, push }: OpenedWebhook,
+    { end, push }: Awaited<ReturnType<typeof openWebhook>>,
   ): Promise<{ headers: Record<string, string>; body: string }> {
     const { headers, keys, fields } = this.#deps.sending;
     const given =

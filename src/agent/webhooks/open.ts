@@ -11,7 +11,7 @@ import type { Proxies } from '../../http/proxies.ts';
 import { buildUrlPolicy } from './url-rules.ts';
 import { Webhooks } from './webhooks.ts';
 
-type Parts = {
+type WebhookOptions = {
   db: Db;
   worker: string;
   config: { webhooks: WebhookConfig; proxies?: Proxies | undefined };
@@ -37,7 +37,7 @@ export function openWebhooks({
   env,
   notification,
   log,
-}: Parts): {
+}: WebhookOptions): {
   webhooks: Webhooks;
   courier: Courier;
 } {

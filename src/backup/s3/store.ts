@@ -7,7 +7,7 @@ import { BackupFailed, storeFailure, mayPass } from './failure.ts';
 import { encodeUriPart, hashSha256, signS3Request, type S3Keys } from './sign.ts';
 import { listXmlElements, readXmlText } from './xml.ts';
 
-type Asked = {
+type S3Request = {
   method: string;
   key?: string;
   query?: Record<string, string>;
@@ -140,7 +140,7 @@ export class S3Store {
     return found.filter(({ key }) => key.startsWith(folder));
   }
 
-  async #ask(asked: Asked, accepted: readonly number[] = []): Promise<Answer> {
+  async #ask(asked: S3Request, accepted: readonly number[] = []): Promise<Answer> {
     for (let attempt = 0; ; attempt += 1) {
       const pause = this.#pauses[attempt];
       try {
@@ -158,7 +158,7 @@ export class S3Store {
     }
   }
 
-  #buildUrl({ key, query = {} }: Asked): URL {
+  #buildUrl({ key, query = {} }: S3Request): URL {
     const { endpoint, bucket, pathStyle } = this.#target;
     const url = new URL(endpoint);
     if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`;
@@ -172,7 +172,7 @@ export class S3Store {
     return url;
   }
 
-  #sendOnce(asked: Asked): Promise<Answer> {
+  #sendOnce(asked: S3Request): Promise<Answer> {
     const { method, body = NOTHING, range } = asked;
     const url = this.#buildUrl(asked);
     const headers = signS3Request({

@@ -4,7 +4,7 @@ import { buildImageSettings } from '../packages/image-environment.ts';
 import { parseImageReference } from '../registry/reference.ts';
 
 export type DockerfileInputs = {
-  settings: Pick<GxJson, 'dockerfile_lines' | 'base_image'>;
+  settings: GxJson;
   /** The base image of agents, unless gx.json names one. */
   baseImage: string;
   /** From the root of the repository; the folder is empty for the root itself. */

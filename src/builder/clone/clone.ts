@@ -100,9 +100,9 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
 const buildScratchPath = ({ work }: ImageBuildConfig): string =>
   path.join(tmpdir(), `gx-clone-${createHash('sha256').update(work).digest('hex').slice(0, 16)}`);
 
-type Wanted = { commit?: string; ref?: string };
+type WantedCommit = { commit?: string; ref?: string };
 
-function readRequest({ git }: ImageBuildConfig): { url: string; wanted: Wanted } {
+function readRequest({ git }: ImageBuildConfig): { url: string; wanted: WantedCommit } {
   const { url, ref, commit } = git;
   if (url === undefined) throw new StageFailed('CloneFailed', 'GX_GIT_URL is not set.');
   const isLocal = git.local && url.startsWith('file:///');
@@ -125,7 +125,7 @@ const SHA256_DIGITS = 64;
 /** Git's words when a clone and its repository have different ones. */
 const OTHER_FORMAT = /mismatched algorithms: client sha1; server sha256/;
 
-async function fetchCommit(git: Git, url: string, { commit, ref }: Wanted): Promise<void> {
+async function fetchCommit(git: Git, url: string, { commit, ref }: WantedCommit): Promise<void> {
   const full = ref === undefined ? 'HEAD' : expandRef(ref);
   const fetch = [
     'fetch',

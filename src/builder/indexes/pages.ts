@@ -86,8 +86,6 @@ function replaceHtmlLinks(page: string, linked: Linked): string {
   return [...pieces, page.slice(copied)].join('');
 }
 
-type File = { url?: unknown } | null;
-
 function replaceJsonLinks(page: string, linked: Linked): string {
   let content: { files?: unknown } | null;
   try {
@@ -96,7 +94,7 @@ function replaceJsonLinks(page: string, linked: Linked): string {
     return page;
   }
   if (!Array.isArray(content?.files)) return page;
-  const files = (content.files as File[]).map((file) =>
+  const files = (content.files as ({ url?: unknown } | null)[]).map((file) =>
     typeof file?.url === 'string' ? { ...file, url: linked(file.url) } : file,
   );
   return JSON.stringify({ ...content, files });

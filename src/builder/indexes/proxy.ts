@@ -20,7 +20,7 @@ import {
 import { readBoundedBytes } from '../../http/bounded-bytes.ts';
 
 type Scope = IndexScope & { at: string };
-type Known = { scopes: Scope[]; problem?: string };
+type KnownIndexes = { scopes: Scope[]; problem?: string };
 
 /** Headers of a build that reach an index. A page is changed, so it is asked for as it is. */
 const PASSED_ON = ['accept', 'range', 'if-none-match', 'if-modified-since', 'user-agent'];
@@ -43,7 +43,7 @@ const FILE = 'indexes.json';
  * at the loopback address, which the containers of a pod share, until it is stopped.
  */
 export async function serveIndexes(
-  { indexes }: Pick<ImageBuildConfig, 'indexes'>,
+  { indexes }: ImageBuildConfig,
   signal: AbortSignal,
 ): Promise<undefined> {
   const server = createServer((request, response) => void answerRequest(known, request, response));
@@ -59,7 +59,7 @@ export async function serveIndexes(
   server.closeAllConnections();
 }
 
-function read({ credentials, tenant }: ImageBuildConfig['indexes'], address: string): Known {
+function read({ credentials, tenant }: ImageBuildConfig['indexes'], address: string): KnownIndexes {
   const file = path.join(credentials, FILE);
   if (!existsSync(file))
     return {
@@ -80,7 +80,7 @@ function read({ credentials, tenant }: ImageBuildConfig['indexes'], address: str
 }
 
 async function answerRequest(
-  known: Known,
+  known: KnownIndexes,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function answerRequest(
     if (request.url === '/') return void response.end(JSON.stringify(toProxiedScopes(known)));
     const target = resolveTarget(known.scopes, request);
     if (target === undefined) return refuse(response, 404, 'No private index has this address.');
-    await forwardRequest(known.scopes, { request, response, target });
+    await forwardRequest(known.scopes, request, response, target);
   } catch (thrown) {
     const { message, cause } = toError(thrown);
     const words = cause instanceof Error ? cause.message : message;
@@ -98,7 +98,7 @@ async function answerRequest(
   }
 }
 
-const toProxiedScopes = ({ scopes, problem }: Known): ProxiedScopes => ({
+const toProxiedScopes = ({ scopes, problem }: KnownIndexes): ProxiedScopes => ({
   scopes: scopes.map(({ url, at }) => ({ at, real: url.href.replace(/\/$/, '') })),
   ...(problem !== undefined && { problem }),
 });
@@ -119,19 +119,15 @@ function resolveTarget(
   return target !== null && findIndexScope([scope], target) === scope ? target : undefined;
 }
 
-type Passing = { request: IncomingMessage; response: ServerResponse; target: URL };
-
 async function forwardRequest(
   scopes: readonly Scope[],
-  { request, response, target }: Passing,
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: URL,
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  const { answer, address } = await followRedirects(scopes, {
-    request,
-    target,
-    signal: gone.signal,
-  });
+  const { answer, address } = await followRedirects(scopes, request, target, gone.signal);
   logLine(`${request.method} ${address.origin}${address.pathname}: ${answer.status}`);
   if (answer.status >= 400) {
     // The page of an error may repeat the request, and with it the credential.
@@ -163,12 +159,12 @@ async function forwardRequest(
   response.writeHead(200, headers).end(page);
 }
 
-type Following = { request: IncomingMessage; target: URL; signal: AbortSignal };
-
 /** Each address gets the credential of its own scope alone, also where another one has sent the request there. */
 async function followRedirects(
   scopes: readonly Scope[],
-  { request, target, signal }: Following,
+  request: IncomingMessage,
+  target: URL,
+  signal: AbortSignal,
 ): Promise<{ answer: Response; address: URL }> {
   const asked = Object.fromEntries(
     PASSED_ON.map((name) => [name, request.headers[name]]).filter(

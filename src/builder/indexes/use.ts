@@ -23,8 +23,6 @@ export type UsedIndexes = {
   during<T>(work: () => Promise<T>): Promise<T>;
 };
 
-type Planned = { python?: { pipFile?: string } };
-
 /** Files of a project in Python that may name an index. */
 const NAMING =
   /(^|\/)(pyproject\.toml|setup\.cfg|(uv|poetry|pdm)\.(lock|toml)|pip\.conf|pip\.ini|[^/]*(requirement|constraint)[^/]*\.(txt|in))$/;
@@ -33,7 +31,7 @@ const PATIENCE = 30_000;
 /** Asks the proxy of this pod which private indexes it has. Without a proxy, or graphs in Python, there are none. */
 export async function fetchIndexes(
   config: ImageBuildConfig,
-  { python }: Planned,
+  { python }: { python?: { pipFile?: string } },
   signal: AbortSignal,
 ): Promise<UsedIndexes> {
   const { proxy } = config.indexes;
@@ -44,9 +42,7 @@ export async function fetchIndexes(
     proxied: (address) => toProxiedText(address, scopes),
     shown: (line) => toRealText(line, scopes),
     during: (work) =>
-      scopes.length === 0
-        ? work()
-        : runThroughProxy({ source, scopes, pipFile: python?.pipFile }, work),
+      scopes.length === 0 ? work() : runThroughProxy(source, scopes, python?.pipFile, work),
   };
 }
 
@@ -69,10 +65,10 @@ async function askProxy(proxy: string, signal: AbortSignal): Promise<ProxiedScop
   }
 }
 
-type Files = { source: string; scopes: readonly ProxiedScope[]; pipFile: string | undefined };
-
 async function runThroughProxy<T>(
-  { source, scopes, pipFile }: Files,
+  source: string,
+  scopes: readonly ProxiedScope[],
+  pipFile: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   const changed = new Map<string, { before: string; after: string }>();

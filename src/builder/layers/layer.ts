@@ -86,7 +86,7 @@ function* packTar(root: string, prefix: string, entries: readonly TreeEntry[]): 
     if (target.length > 100) yield* packLongName(LONG_TARGET, target);
     const mode =
       entry.kind === 'link' ? 0o777 : entry.kind === 'folder' || entry.executable ? 0o755 : 0o644;
-    yield encodeHeader({ name, target, mode, size: entry.size, type: TYPES[entry.kind] });
+    yield encodeHeader(name, target, mode, entry.size, TYPES[entry.kind]);
     if (entry.kind === 'file') yield* readContent(path.join(root, entry.name), entry.size);
   }
   yield Buffer.alloc(2 * BLOCK);
@@ -94,19 +94,17 @@ function* packTar(root: string, prefix: string, entries: readonly TreeEntry[]): 
 
 function* packLongName(type: string, text: Buffer): Generator<Buffer> {
   const size = text.length + 1;
-  yield encodeHeader({
-    name: Buffer.from('././@LongLink'),
-    target: Buffer.alloc(0),
-    mode: 0o644,
-    size,
-    type,
-  });
+  yield encodeHeader(Buffer.from('././@LongLink'), Buffer.alloc(0), 0o644, size, type);
   yield Buffer.concat([text, Buffer.alloc(1), buildPadding(size)]);
 }
 
-type Header = { name: Buffer; target: Buffer; mode: number; size: number; type: string };
-
-function encodeHeader({ name, target, mode, size, type }: Header): Buffer {
+function encodeHeader(
+  name: Buffer,
+  target: Buffer,
+  mode: number,
+  size: number,
+  type: string,
+): Buffer {
   const block = Buffer.alloc(BLOCK);
   const writeOctal = (value: number, at: number, length: number): void =>
     void block.write(value.toString(8).padStart(length - 1, '0'), at);

@@ -44,13 +44,13 @@ export async function buildHere(args: string[], env: Env, signal: AbortSignal): 
   try {
     mkdirSync(getWorkPaths(work).source, { recursive: true });
     const { configPath, cloned } = await copyContext(options.config, work, own);
-    const given = buildConfig(options, { env: own, work, configPath });
+    const given = buildConfig(options, own, work, configPath);
     keepJson(getTrustedPaths(given).commit, cloned);
     const config = applyAgentBaseImage(given);
     const base = config.baseImage ?? options.base.javascript;
     const dockerfile = writeRecipe(config, base);
     if (dockerfile !== undefined)
-      return await buildByDockerfile(dockerfile, { config, options, base, env: own });
+      return await buildByDockerfile(dockerfile, config, options, base, own);
     const to = options.to ?? { engine: await findEngine(own) };
     const { plan } = buildPlanOf(config, base);
     const decided: Restored = { plan };
@@ -68,9 +68,12 @@ export async function buildHere(args: string[], env: Env, signal: AbortSignal): 
 /** Settings of the builder that hold on this machine, too. */
 const PASSED = ['GX_NPM_REGISTRY', 'GX_PYPI_INDEX'] as const;
 
-type Around = { env: Record<string, string>; work: string; configPath: string };
-
-function buildConfig(options: LocalOptions, { env, work, configPath }: Around): ImageBuildConfig {
+function buildConfig(
+  options: LocalOptions,
+  env: Record<string, string>,
+  work: string,
+  configPath: string,
+): ImageBuildConfig {
   const { tools } = readImageBuildConfig({});
   const credentials = env['DOCKER_CONFIG'] ?? path.join(homedir(), '.docker');
   const config = readImageBuildConfig({
@@ -180,17 +183,13 @@ async function readHeadCommit(git: Git, isRepository: boolean): Promise<Cloned> 
   return { commit: changed ? `${commit}-changed` : commit, at: new Date(at).toISOString() };
 }
 
-type Here = {
-  config: ImageBuildConfig;
-  options: LocalOptions;
-  base: string;
-  env: Record<string, string>;
-};
-
 /** Makes the image that gx.json wants from a Dockerfile, with an engine of this machine. */
 async function buildByDockerfile(
   dockerfile: string,
-  { config, options, base, env }: Here,
+  config: ImageBuildConfig,
+  options: LocalOptions,
+  base: string,
+  env: Record<string, string>,
 ): Promise<void> {
   const { to, tag, insecure } = options;
   const engine =

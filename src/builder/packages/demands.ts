@@ -24,10 +24,7 @@ export function findDockerfileKey(
 }
 
 /** Returns a demand that no build without a Dockerfile can meet, as a sentence; undefined when there is none. */
-export function needsDockerfile(
-  settings: GxJson,
-  machine: Pick<Machine, 'baseImage'>,
-): string | undefined {
+export function needsDockerfile(settings: GxJson, machine: Machine): string | undefined {
   const key = findDockerfileKey(settings, machine);
   return (
     key &&

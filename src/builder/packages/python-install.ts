@@ -188,14 +188,12 @@ const requireSamePython = ({ config, bench }: Work, { folder }: PythonFolder): P
   return bench.task(buildTask(config, run, '"uv sync --dry-run"'));
 };
 
-type Exported = { file: string; own: string[] };
-
 /** Writes the requirements that uv.lock says, and returns their file with the packages of the repository among them. */
 async function exportRequirements(
   { config, bench }: Work,
   { folder, uvLock = '', member }: PythonFolder,
   at: number,
-): Promise<Exported> {
+): Promise<{ file: string; own: string[] }> {
   const { source } = getWorkPaths(config.work);
   const file = path.join(getNotesPath(config), `exported-${at}.txt`);
   const options = [

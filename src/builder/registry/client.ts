@@ -10,14 +10,18 @@ export type RegistrySettings = {
   signal: AbortSignal;
 };
 
-type Asked = {
+type RegistryRequest = {
   method?: string;
   headers?: Record<string, string>;
   body?: Blob | Uint8Array<ArrayBuffer>;
 };
 
 /** Sends a request to a registry. The address begins with a slash, or is the one that the registry has given. */
-export type AskRegistry = (host: string, address: string, asked?: Asked) => Promise<Response>;
+export type AskRegistry = (
+  host: string,
+  address: string,
+  asked?: RegistryRequest,
+) => Promise<Response>;
 
 const ATTEMPTS = 4;
 const PAUSE = 1000;
@@ -54,7 +58,7 @@ function askOnce({
   plainHosts,
   credentials,
   signal,
-}: RegistrySettings): (host: string, address: string, asked: Asked) => Promise<Response> {
+}: RegistrySettings): (host: string, address: string, asked: RegistryRequest) => Promise<Response> {
   const proofs = new Map<string, string>();
   return async (host, address, { headers = {}, ...asked }) => {
     const origin = `${plainHosts.includes(host) ? 'http' : 'https'}://${getApiHost(host)}`;
@@ -79,19 +83,17 @@ function askOnce({
     if (/^basic/i.test(challenge)) {
       if (credential.basic === undefined) throw buildRefusal(host);
       proofs.set(scope, `Basic ${credential.basic}`);
-    } else proofs.set(scope, `Bearer ${await fetchToken({ host, challenge, credential, signal })}`);
+    } else proofs.set(scope, `Bearer ${await fetchToken(host, challenge, credential, signal)}`);
     return send();
   };
 }
 
-type Challenged = {
-  host: string;
-  challenge: string;
-  credential: RegistryCredential;
-  signal: AbortSignal;
-};
-
-async function fetchToken({ host, challenge, credential, signal }: Challenged): Promise<string> {
+async function fetchToken(
+  host: string,
+  challenge: string,
+  credential: RegistryCredential,
+  signal: AbortSignal,
+): Promise<string> {
   const { basic, identityToken, registryToken } = credential;
   if (registryToken !== undefined) return registryToken;
   const readField = (name: string): string | undefined =>

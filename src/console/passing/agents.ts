@@ -86,9 +86,13 @@ function readAsked(ctx: Context, key: string, { deploymentId }: AgentTarget): Pa
 }
 
 /** `left` is aborted when the page has its answer, or has left. */
-type Asking = { target: AgentTarget; asked: PassAsked; left: AbortSignal };
+type AgentRequest = { target: AgentTarget; asked: PassAsked; left: AbortSignal };
 
-async function answerFromAgent(ctx: Context, parts: AgentPassing, asking: Asking): Promise<void> {
+async function answerFromAgent(
+  ctx: Context,
+  parts: AgentPassing,
+  asking: AgentRequest,
+): Promise<void> {
   const { target, asked, left } = asking;
   try {
     const pass = await parts.passes.getPass(asked);
@@ -97,13 +101,7 @@ async function answerFromAgent(ctx: Context, parts: AgentPassing, asking: Asking
     refuseUnchecked(ctx.method, target, pass);
     const answer = await askWithRenewal(ctx, parts, { ...asking, pass });
     send(ctx, answer);
-    renewWhileAllowed({
-      passes: parts.passes,
-      asked,
-      pass,
-      until: left,
-      end: () => void answer.destroy(),
-    });
+    renewWhileAllowed(parts.passes, asked, pass, left, () => void answer.destroy());
   } catch (error) {
     // The key of the session is refused, and not the request.
     if (error instanceof Unauthorized) return refuseReader(ctx, 'revoked');
@@ -117,7 +115,7 @@ function refuseUnchecked(method: string, { path }: AgentTarget, { role, guard }:
   throw new Forbidden('Your key may only read.');
 }
 
-type Passed = Asking & { pass: HeldPass };
+type Passed = AgentRequest & { pass: HeldPass };
 
 /** Returns the agent's answer. A pass that it refuses is renewed once, where the request can be sent again. */
 async function askWithRenewal(
@@ -223,20 +221,18 @@ const RETRY = 5000;
 /** Milliseconds between two passes at least, however the clocks of nodes differ. */
 const PACE = 1000;
 
-type Watched = {
-  passes: Pick<AgentPasses, 'getPass'>;
-  asked: PassAsked;
-  pass: HeldPass;
-  /** Aborted when the answer is over. */
-  until: AbortSignal;
-  end: () => void;
-};
-
 /**
  * Renews the pass of an answer for as long as it goes on, and ends it once its user may see the agent no more. Where
  * that can't be known, the answer ends with the last pass. So a right that is taken away ends it within five minutes.
  */
-function renewWhileAllowed({ passes, asked, pass, until, end }: Watched): void {
+function renewWhileAllowed(
+  passes: Pick<AgentPasses, 'getPass'>,
+  asked: PassAsked,
+  pass: HeldPass,
+  /** Aborted when the answer is over. */
+  until: AbortSignal,
+  end: () => void,
+): void {
   let held = pass;
   let timer: NodeJS.Timeout;
   const wait = (milliseconds: number): void =>

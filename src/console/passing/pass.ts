@@ -12,8 +12,8 @@ type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
 
 type Passing = {
-  sessions: Pick<BrowserSessions, 'readSession'>;
-  door: Pick<ControlPlaneDoor, 'ask'>;
+  sessions: BrowserSessions;
+  door: ControlPlaneDoor;
   /** Hears that an answer is under way. Returns the function to call when it has ended. */
   opens: () => () => void;
 };

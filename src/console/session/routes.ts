@@ -44,11 +44,9 @@ const ANSWER = { description: 'Who is signed in.', schema: BrowserSession };
 
 export type SessionParts = {
   sessions: BrowserSessions;
-  door: Pick<ControlPlaneDoor, 'ask'>;
+  door: ControlPlaneDoor;
   signedIn: (result: 'done' | 'refused' | 'failed') => void;
 };
-
-type Asked = Pick<Request, 'headers' | 'source' | 'forwarded' | 'requestId' | 'signal'>;
 
 /** Returns the routes by which a page learns who is signed in, and by which sessions begin and end. */
 export function buildSessionRoutes(parts: SessionParts): Route<undefined>[] {
@@ -92,7 +90,7 @@ const answerSignedIn = (known: WhoAmI, cookie: string | undefined): Reply =>
     buildCookieHeader(cookie),
   );
 
-async function answerSession({ sessions, door }: SessionParts, request: Asked): Promise<Reply> {
+async function answerSession({ sessions, door }: SessionParts, request: Request): Promise<Reply> {
   const session = sessions.readSession(request.headers);
   if (session === 'signed_out')
     return answerJson({ signed_in: false, options: OPTIONS } satisfies BrowserSession);
@@ -107,7 +105,10 @@ async function answerSession({ sessions, door }: SessionParts, request: Asked): 
   return answerSignedIn(known, session.renewed);
 }
 
-const toKeyCaller = (key: string, { headers, source, requestId, signal }: Asked): KeyOfCaller => ({
+const toKeyCaller = (
+  key: string,
+  { headers, source, requestId, signal }: Request,
+): KeyOfCaller => ({
   key,
   tenant: [headers['x-tenant-id']].flat()[0],
   source,
@@ -120,7 +121,7 @@ function buildSignIn({
   sessions,
   door,
   signedIn,
-}: SessionParts): (key: string, request: Asked) => Promise<Reply> {
+}: SessionParts): (key: string, request: Request) => Promise<Reply> {
   const ofOne = new Rate({ perMinute: OF_ONE, message: GUESSING });
   const ofAll = new Rate({ perMinute: OF_ALL, message: GUESSING });
   const beyond = new Limiter(BEYOND.atOnce);
@@ -187,7 +188,7 @@ type KeyOfCaller = SentAlong & { tenant: string | undefined; signal: AbortSignal
 
 /** Returns whose key it is; undefined if the control plane does not take it. Throws any other refusal of it. */
 async function askWhoAmI(
-  door: Pick<ControlPlaneDoor, 'ask'>,
+  door: ControlPlaneDoor,
   { tenant, signal, ...along }: KeyOfCaller,
 ): Promise<WhoAmI | undefined> {
   const given = {

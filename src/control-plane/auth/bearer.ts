@@ -4,19 +4,22 @@ import type { Log } from '../../log.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { type Identity, readIdentity } from './claims.ts';
 
-type Options = {
-  config: OidcConfig;
-  proxies?: Proxies | undefined;
-  log: Log;
-  clock?: (() => number) | undefined;
-};
-
 /** The bearer tokens of the identity provider, with which people call this API. */
 export class BearerTokens {
   readonly #config: OidcConfig;
   readonly #tokens: IssuerTokens;
 
-  constructor({ config, proxies, log, clock }: Options) {
+  constructor({
+    config,
+    proxies,
+    log,
+    clock,
+  }: {
+    config: OidcConfig;
+    proxies?: Proxies | undefined;
+    log: Log;
+    clock?: (() => number) | undefined;
+  }) {
     this.#config = config;
     this.#tokens = new IssuerTokens({ rules: config, realm: 'gx-platform', proxies, log, clock });
   }

@@ -15,15 +15,10 @@ export type Identity = {
   expiresAt?: string | undefined;
 };
 
-type Meaning = Pick<
-  OidcConfig,
-  'tenant' | 'roleClaim' | 'adminValues' | 'writeValues' | 'readValues'
->;
-
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Returns the tenant and role in the claims of a verified token. Throws `Forbidden` where they name none. */
-export function readIdentity(claims: Claims, meaning: Meaning): Identity {
+export function readIdentity(claims: Claims, meaning: OidcConfig): Identity {
   const tenants = readTenants(claims, meaning.tenant);
   const roles = readClaimWords(claims, meaning.roleClaim);
   const has = (values: string[]): boolean => roles.some((role) => values.includes(role));

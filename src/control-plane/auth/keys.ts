@@ -77,12 +77,12 @@ export async function listKeys(kube: Kube, namespace: string): Promise<ApiKey[]>
 export const deleteApiKey = (kube: Kube, namespace: string, id: string): Promise<boolean> =>
   kube.delete(kinds.secret, { namespace, name: buildKeyObjectName(id) });
 
-type LookUp = { namespace: string; key: string; signal: AbortSignal };
-
 /** Returns whose key it is, or undefined if it was never made or was revoked. */
 export async function lookUpKey(
   kube: Kube,
-  { namespace, key, signal }: LookUp,
+  namespace: string,
+  key: string,
+  signal: AbortSignal,
 ): Promise<ApiKey | undefined> {
   const hash = hashApiKey(key);
   const secret = await kube.find(

@@ -86,9 +86,7 @@ export class KnownKeys {
       );
     const limit = AbortSignal.timeout(LOOK_UP_MILLISECONDS);
     try {
-      return await callKube(() =>
-        lookUpKey(this.#kube, { namespace: this.#namespace, key: given, signal: limit }),
-      );
+      return await callKube(() => lookUpKey(this.#kube, this.#namespace, given, limit));
     } catch (error) {
       if (!limit.aborted && !(error instanceof Unavailable)) throw error;
       this.#awayUntil = this.#clock() + AWAY_MILLISECONDS;

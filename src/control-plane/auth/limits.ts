@@ -14,30 +14,19 @@ const GUESSING =
 /** At how many deployments behind one address, such as the gateway's, all may be tried that may be at each. */
 const BEHIND_ONE_ADDRESS = 50;
 
-type Limited = {
-  authenticator: Pick<Authenticator, 'identify' | 'hasKnownKey' | 'findMadeKey'>;
-  /** Returns true if there is a deployment with this id. */
-  isDeployment: (id: string) => boolean;
-  perMinute: number;
-  failed: (error: unknown) => void;
-};
-
 /**
  * Returns an authentication that bounds how many credentials an address may try in vain. Credentials that are known to
  * be valid always pass, and keys that were made here count for themselves, because good and bad callers may share a
  * proxy's address. Requests of agents count for their deployment, because the gateway asks for many: keys that are
  * forged at one of them take nothing from the others.
  */
-export function limitFailures({
-  authenticator,
-  isDeployment,
-  perMinute,
-  failed,
-}: Limited): (
-  headers: IncomingHttpHeaders,
-  access: Route['access'],
-  source: string,
-) => Promise<Caller> {
+export function limitFailures(
+  authenticator: Authenticator,
+  /** Returns true if there is a deployment with this id. */
+  isDeployment: (id: string) => boolean,
+  perMinute: number,
+  failed: (error: unknown) => void,
+): (headers: IncomingHttpHeaders, access: Route['access'], source: string) => Promise<Caller> {
   const failures = new Rate({ perMinute, message: GUESSING });
   const ofAll = new Rate({ perMinute: perMinute * BEHIND_ONE_ADDRESS, message: GUESSING });
   return async (headers, access, source) => {

@@ -6,10 +6,7 @@ import { readClientSigner, isClientSignedBy, OF_CONTROL_PLANE } from '../../http
  * Returns the trust in the proxies that the settings list, and in the console, which signs its word about a client.
  * Throws `StartError` if the secret that it shares with the console can't be used.
  */
-export function buildTrustedProxies({
-  trustedProxies,
-  clientKeyFile,
-}: Pick<ControlPlaneConfig, 'trustedProxies' | 'clientKeyFile'>): Trusts {
+export function buildTrustedProxies({ trustedProxies, clientKeyFile }: ControlPlaneConfig): Trusts {
   const isListed = buildTrusts(trustedProxies);
   const signer = readClientSigner(clientKeyFile);
   if (signer === undefined) return isListed;

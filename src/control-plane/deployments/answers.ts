@@ -31,7 +31,7 @@ export async function answerForDeployment(
 
 /** Returns a revision as REST answers it, by the ids of a path. Throws `NotFound`. */
 export async function answerForRevision(
-  plane: Pick<ControlPlane, 'config' | 'stored'>,
+  plane: ControlPlane,
   { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
   call: CallContext,
 ): Promise<Revision> {

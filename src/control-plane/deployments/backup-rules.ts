@@ -10,7 +10,7 @@ const isGiven = <T>(value: T): value is NonNullable<T> => value !== null && valu
 
 /** Returns the rules that the settings of backups break in a create or a patch. */
 export function checkBackupSettings(
-  { source_config }: Pick<DeploymentPatchRequest, 'source_config'>,
+  { source_config }: DeploymentPatchRequest,
   { hasDatabase, now }: { hasDatabase: boolean; now: Date },
 ): Broken[] {
   const asked = source_config?.database_backup ?? {};

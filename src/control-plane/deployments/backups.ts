@@ -13,7 +13,7 @@ import { deriveLaterTime } from './later-time.ts';
 
 /** Lists the backups of a deployment, newest first. They are read from the API server, because few ask for them. */
 export async function listBackups(
-  { kube }: Pick<ControlPlane, 'kube'>,
+  { kube }: ControlPlane,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
 ): Promise<BackupAnswer[]> {
@@ -28,7 +28,7 @@ export async function listBackups(
 
 /** Returns one backup of a deployment. Throws if it has none of this name. */
 export async function requireBackup(
-  plane: Pick<ControlPlane, 'kube'>,
+  plane: ControlPlane,
   deployment: DeploymentResource,
   { name, signal }: { name: string; signal: AbortSignal },
 ): Promise<BackupAnswer> {

@@ -23,8 +23,6 @@ import { resolveTenantId } from '../../schema/platform/tenancy.ts';
  */
 const LEFTOVERS_MILLISECONDS = 5000;
 
-type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'secrets' | 'stored'>;
-
 export type CreateOptions = { dryRun: boolean; annotations?: Record<string, string> };
 
 /**
@@ -32,7 +30,7 @@ export type CreateOptions = { dryRun: boolean; annotations?: Record<string, stri
  * between, the operator or a retry completes or removes the objects that were written.
  */
 export async function createDeployment(
-  plane: Plane,
+  plane: ControlPlane,
   body: DeploymentCreateRequest,
   call: CallContext,
   options: CreateOptions,
@@ -70,7 +68,7 @@ export async function createDeployment(
 
 /** Throws for the first thing that forbids this deployment; nothing is written yet. */
 async function checkCreate(
-  plane: Plane,
+  plane: ControlPlane,
   body: DeploymentCreateRequest,
   call: CallContext,
 ): Promise<Placement> {
@@ -92,7 +90,7 @@ async function checkCreate(
 
 /** Throws unless the repository belongs to an integration of the caller's tenant. */
 async function checkRepository(
-  plane: Pick<ControlPlane, 'integrations'>,
+  plane: ControlPlane,
   { source_config: config }: DeploymentCreateRequest,
   call: CallContext,
 ): Promise<void> {
@@ -107,7 +105,7 @@ async function checkRepository(
  * Waits until the revisions of a deleted deployment of the same name are gone, because they hold the names of new ones.
  */
 async function waitForLeftovers(
-  { stored }: Pick<ControlPlane, 'stored'>,
+  { stored }: ControlPlane,
   name: string,
   { place, signal }: { place: Placement; signal: AbortSignal },
 ): Promise<void> {
@@ -119,7 +117,7 @@ async function waitForLeftovers(
 }
 
 async function writeOrUndo(
-  { kube }: Pick<ControlPlane, 'kube'>,
+  { kube }: ControlPlane,
   resource: DeploymentResource,
 ): Promise<DeploymentResource> {
   const { name, namespace = '' } = resource.metadata;

@@ -2,14 +2,16 @@ import { Conflict, Rejected } from '../../errors.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { resolveRoutePlace } from './route-rules.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'stored'>;
-type Asking = { name: string; namespace: string; url: string | null | undefined };
-
 /**
  * Throws unless the deployment may have the host and path of its custom URL, where the installation makes routes. The
  * operator decides again, so a request that comes at the same time takes nothing from anybody.
  */
-export function checkCustomUrl({ config, stored }: Plane, { name, namespace, url }: Asking): void {
+export function checkCustomUrl(
+  { config, stored }: Pick<ControlPlane, 'config' | 'stored'>,
+  name: string,
+  namespace: string,
+  url: string | null | undefined,
+): void {
   if (url === null || url === undefined) return;
   const owner = stored.getOwners().get(namespace);
   const listener = owner && { name: owner.metadata.name, hosts: owner.spec.hosts ?? [] };

@@ -7,8 +7,6 @@ import { buildTenantFilter } from './lookup.ts';
 import type { Changed } from '../stored/recent-changes.ts';
 import { buildDeploymentSummary } from './summary.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'overview' | 'stopping' | 'stored'>;
-
 /** Milliseconds in which changes are collected. A rollout changes a deployment several times within a few. */
 const COLLECTED = 100;
 
@@ -28,7 +26,7 @@ const parseId = (id: string): number | undefined => {
  * changes may be missing: the client reads the list again.
  */
 export async function* followAll(
-  plane: Plane,
+  plane: ControlPlane,
   call: CallContext,
   after: string | undefined,
 ): AsyncGenerator<SseEvent | SseEvent[]> {
@@ -51,7 +49,7 @@ export async function* followAll(
 }
 
 function buildEvents(
-  plane: Plane,
+  plane: ControlPlane,
   { caller }: CallContext,
   changes: readonly Changed[],
 ): SseEvent[] {

@@ -28,7 +28,7 @@ export const buildMadeBy = (
  * `Invalid` when the key came with another body.
  */
 export async function completeReplay(
-  plane: Pick<ControlPlane, 'config' | 'kube' | 'stored'>,
+  plane: ControlPlane,
   body: DeploymentCreateRequest,
   { key, ...call }: CallContext & { key: string | undefined },
 ): Promise<DeploymentResource | undefined> {

@@ -19,7 +19,7 @@ const PATIENCE = 10;
 
 /** Reads the key of a deployment's agents. Throws `NotFound` until the operator has made it. */
 export async function readAgentKey(
-  { kube }: Pick<ControlPlane, 'kube'>,
+  { kube }: ControlPlane,
   deployment: DeploymentResource,
   signal?: AbortSignal,
 ): Promise<AgentKey> {
@@ -44,7 +44,7 @@ export async function readAgentKey(
 
 /** Asks the operator for a new key, and waits a little for it. Returns the key, and whether it is the new one. */
 export async function rotateKey(
-  plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>,
+  plane: ControlPlane,
   id: string,
   call: CallContext,
 ): Promise<{ key: AgentKey; isNew: boolean }> {

@@ -26,7 +26,7 @@ const MOST = 200;
  * namespace has more than 5,000. Kubernetes forgets an event after an hour.
  */
 export async function listKubeEvents(
-  { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
+  { kube, stored }: ControlPlane,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<{ events: DeploymentKubeEvent[]; complete: boolean }> {

@@ -13,8 +13,6 @@ import { buildRequestedBy } from '../requested-by.ts';
 import { readDeployment } from './lookup.ts';
 import { checkVersion } from './patch.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
-
 /** Returns the spec with a change of how the deployment lives. An absent field stays, null takes it away. */
 function applyLifecycle(spec: DeploymentSpec, patch: LifecyclePatch): DeploymentSpec {
   const after = {
@@ -40,7 +38,7 @@ const toResource = ({ queue_replicas, sleep, ...same }: LifecyclePatch): object 
  * for one that is not of the version that `ifMatch` names.
  */
 export function updateLifecycle(
-  plane: Plane,
+  plane: ControlPlane,
   patch: LifecyclePatch,
   call: CallContext,
   { id, ifMatch }: { id: string; ifMatch: string | undefined },
@@ -54,7 +52,7 @@ export function updateLifecycle(
 
 /** Wakes a deployment that sleeps. One that is awake stays as it is. */
 export function wakeDeployment(
-  plane: Plane,
+  plane: ControlPlane,
   id: string,
   call: CallContext,
 ): Promise<DeploymentResource> {
@@ -70,7 +68,7 @@ export function wakeDeployment(
 }
 
 async function readLiving(
-  plane: Plane,
+  plane: ControlPlane,
   id: string,
   call: CallContext,
   ifMatch?: string,
@@ -82,13 +80,15 @@ async function readLiving(
   return deployment;
 }
 
-type Change = { spec?: DeploymentSpec; annotations?: Record<string, string>; call: CallContext };
-
 /** Writes a change of the version that was read, with the caller's name. One that changes nothing is not written. */
 async function write(
-  plane: Plane,
+  plane: ControlPlane,
   deployment: DeploymentResource,
-  { spec, annotations, call }: Change,
+  {
+    spec,
+    annotations,
+    call,
+  }: { spec?: DeploymentSpec; annotations?: Record<string, string>; call: CallContext },
 ): Promise<DeploymentResource> {
   const { metadata } = deployment;
   const known = metadata.annotations ?? {};

@@ -24,7 +24,7 @@ const LONGEST_PAGE_OF_SUMMARIES = 500;
 /** Fields by which a list may be sorted, and the texts that are compared. */
 const SORTS: Record<
   string,
-  (deployment: DeploymentResource, overview: Plane['overview']) => string
+  (deployment: DeploymentResource, overview: ControlPlane['overview']) => string
 > = {
   name: ({ metadata }) => metadata.name,
   created_at: ({ metadata }) => metadata.creationTimestamp ?? '',
@@ -73,13 +73,12 @@ export const ListQuery = buildClosedSchema({
 });
 export type ListQuery = Static<typeof ListQuery>;
 
-type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stored'>;
 type Passes = (deployment: DeploymentResource) => boolean;
 
 const isWanted = (value: unknown, filter: unknown): boolean =>
   filter === undefined || value === filter;
 
-function buildFilter(query: ListQuery, plane: Pick<Plane, 'overview' | 'stored'>): Passes {
+function buildFilter(query: ListQuery, plane: ControlPlane): Passes {
   const ids = query.deployment_ids
     ?.flatMap((text) => text.split(','))
     .map((id) => id.trim().toLowerCase());
@@ -111,7 +110,7 @@ const buildPlaceFilter =
 /** Returns a predicate for the states, which are looked at only if the query asks for one. */
 function buildStateFilter(
   { state: states, reason }: ListQuery,
-  { overview }: Pick<Plane, 'overview'>,
+  { overview }: ControlPlane,
 ): Passes {
   if (states === undefined && reason === undefined) return () => true;
   return (deployment) => {
@@ -120,14 +119,12 @@ function buildStateFilter(
   };
 }
 
-type Found = { items: DeploymentResource[]; offset: number; total?: number };
-
 /** Returns one page of the deployments that pass. It looks at no more of them than it needs. */
 function findPage(
-  { stored, overview }: Pick<Plane, 'overview' | 'stored'>,
+  { stored, overview }: ControlPlane,
   query: ListQuery,
   passes: Passes,
-): Found {
+): { items: DeploymentResource[]; offset: number; total?: number } {
   if (query.sort === undefined && query.total !== true)
     return takeFirstPage(stored.listDeployments(), query, passes);
   const all = stored.listDeployments().filter(passes);
@@ -139,7 +136,7 @@ function findPage(
 function sortDeployments(
   all: DeploymentResource[],
   sort: string,
-  overview: Plane['overview'],
+  overview: ControlPlane['overview'],
 ): DeploymentResource[] {
   const down = sort.startsWith('-');
   const textOf = SORTS[down ? sort.slice(1) : sort];
@@ -166,7 +163,7 @@ export type ListAnswer = Static<typeof ListAnswer>;
 
 /** Returns the page of the caller's deployments that a query asks for. Throws `Invalid` for a page that is too long. */
 export async function listDeployments(
-  plane: Plane,
+  plane: ControlPlane,
   query: ListQuery,
   call: CallContext,
 ): Promise<ListAnswer> {

@@ -33,8 +33,6 @@ import {
   type RolloutMove,
 } from '../../schema/platform/rollout-move.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
-
 export type PatchOptions = {
   id: string;
   dryRun: boolean;
@@ -53,12 +51,12 @@ type Step = {
 
 /** Merges a patch into the stored deployment, and makes a revision when the patch asks for one. */
 export async function patchDeployment(
-  plane: Plane,
+  plane: ControlPlane,
   body: DeploymentPatchRequest,
   call: CallContext,
   options: PatchOptions,
 ): Promise<DeploymentResource> {
-  const made: Made = {};
+  const made: StoredSecret = {};
   try {
     return await retryConflicts(
       () => decide(plane, body, call, options),
@@ -83,7 +81,7 @@ export async function patchDeployment(
 
 /** Returns the objects to write. Throws if a rule forbids it. */
 async function decide(
-  plane: Omit<Plane, 'now'>,
+  plane: Omit<ControlPlane, 'now'>,
   body: DeploymentPatchRequest,
   call: CallContext,
   options: PatchOptions,
@@ -148,11 +146,11 @@ export function checkVersion(deployment: DeploymentResource, ifMatch: string | u
 }
 
 /** The Secret of this request, once it is stored. Further attempts use the same one. */
-type Made = { ref?: Ref | undefined };
-type Write = { options: PatchOptions; made: Made; caller: Caller };
+type StoredSecret = { ref?: Ref | undefined };
+type Write = { options: PatchOptions; made: StoredSecret; caller: Caller };
 
 async function write(
-  plane: Omit<Plane, 'config'>,
+  plane: Omit<ControlPlane, 'config'>,
   step: Step,
   { options, made, caller }: Write,
 ): Promise<DeploymentResource> {
@@ -274,7 +272,7 @@ function moveAsked({ share, promote, abort }: RolloutMoveRequest): RolloutMove {
 }
 
 const moveRollout = (
-  plane: Pick<ControlPlane, 'kube' | 'stored'>,
+  plane: ControlPlane,
   { namespace, move, revision }: PlannedMove & { namespace: string | undefined },
   caller: Caller,
 ): Promise<RevisionResource> =>

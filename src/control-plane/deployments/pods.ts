@@ -31,7 +31,7 @@ const MOST = 200;
 
 /** Returns the pods of a deployment in its own namespace, by name: at most 200. */
 export async function listDeploymentPods(
-  { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
+  { kube, stored }: ControlPlane,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<DeploymentPod[]> {

@@ -17,11 +17,9 @@ import type {
   RevisionResource,
 } from '../../schema/platform/custom-resources.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
-
 /** Asks for a revision's template again, with the secrets and sizes it had. Redeploy and rollback are the same. */
 export function deployAgain(
-  plane: Plane,
+  plane: ControlPlane,
   ids: { deployment: string; revision: string },
   call: CallContext,
 ): Promise<DeploymentResource> {
@@ -48,7 +46,7 @@ export function deployAgain(
 
 /** Throws unless REST users may start pods of this template, which kubectl may have written. */
 async function checkAllowed(
-  plane: Omit<Plane, 'now'>,
+  plane: Omit<ControlPlane, 'now'>,
   resource: DeploymentResource,
   call: CallContext,
 ): Promise<void> {
@@ -62,11 +60,9 @@ async function checkAllowed(
   await requireCluster(plane, change, { name, namespace, ...call });
 }
 
-type Step = { deployment: DeploymentResource; revision: RevisionResource };
-
 async function write(
-  plane: Omit<Plane, 'config'>,
-  { deployment, revision }: Step,
+  plane: Omit<ControlPlane, 'config'>,
+  { deployment, revision }: { deployment: DeploymentResource; revision: RevisionResource },
   caller: Caller,
 ): Promise<DeploymentResource> {
   const { metadata, spec } = deployment;

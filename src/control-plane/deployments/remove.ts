@@ -14,13 +14,11 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
  */
 export type Removal = { tracingProject: boolean; data: boolean; withoutBackup: boolean };
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
-
 /**
  * Asks for a deployment's deletion. Its status is AWAITING_DELETE until the operator has removed its objects.
  */
 export async function removeDeployment(
-  plane: Plane,
+  plane: ControlPlane,
   id: string,
   call: CallContext,
   removal: Removal,
@@ -40,7 +38,7 @@ function isGone(error: unknown): boolean {
 
 /** Marks in the spec the further things that the operator is to delete. */
 async function mark(
-  { kube, stored }: Omit<Plane, 'config'>,
+  { kube, stored }: Omit<ControlPlane, 'config'>,
   { metadata, spec }: DeploymentResource,
   { removal, caller }: { removal: Removal; caller: Caller },
 ): Promise<void> {
@@ -74,7 +72,7 @@ export type BulkOutcome = {
 
 /** Removes each deployment on its own, so that a failure does not stop the others. */
 export async function removeDeployments(
-  plane: Plane,
+  plane: ControlPlane,
   ids: string[],
   call: CallContext,
   removal: Removal,

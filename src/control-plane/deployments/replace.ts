@@ -18,19 +18,17 @@ import {
   requireKeys,
 } from './restore.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
-type Asked = { id: string; body: ReplaceAsked };
-
 /** Asks the operator to replace the data of a deployment. Whatever objects here show not to be possible is refused. */
 export async function startReplacement(
-  plane: Plane,
-  { id, body }: Asked,
+  plane: ControlPlane,
+  id: string,
+  body: ReplaceAsked,
   call: CallContext,
 ): Promise<BackupRequested> {
   const stored = await retryConflicts(
     async () => {
       const live = await readDeployment(plane, id, call);
-      await runBodyCheck(() => checkReplacement(plane, live, { body, call }));
+      await runBodyCheck(() => checkReplacement(plane, live, body, call));
       return live;
     },
     async (live) => {
@@ -65,12 +63,11 @@ async function runBodyCheck(check: () => Promise<void>): Promise<void> {
 
 const isGiven = <T>(value: T): value is NonNullable<T> => value !== null && value !== undefined;
 
-type Checking = { body: ReplaceAsked; call: CallContext };
-
 async function checkReplacement(
-  plane: Plane,
+  plane: ControlPlane,
   live: DeploymentResource,
-  { body, call }: Checking,
+  body: ReplaceAsked,
+  call: CallContext,
 ): Promise<void> {
   if (live.metadata.deletionTimestamp !== undefined)
     throw new Conflict('The deployment is being deleted.');

@@ -56,10 +56,7 @@ export type FromServer = {
 };
 
 /** Returns the part of `Deployment.spec` that REST writes. */
-export function toSpec(
-  wanted: WantedDeployment,
-  given: FromServer,
-): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt' | 'rollout'> {
+export function toSpec(wanted: WantedDeployment, given: FromServer): DeploymentSpec {
   const {
     resource_spec: sizes,
     listener_id: _id,
@@ -92,9 +89,7 @@ export function toSpec(
 }
 
 /** Returns the part of `Deployment.spec.database` that REST's fields make. */
-export function toDatabaseSpec({
-  source_config: config,
-}: WantedDeployment): Pick<DatabaseSpec, 'backup' | 'placement' | 'storageClass'> {
+export function toDatabaseSpec({ source_config: config }: WantedDeployment): DatabaseSpec {
   const backup = toBackupSpec(config.database_backup ?? {});
   return {
     ...(backup && { backup }),

@@ -24,7 +24,7 @@ const AT = 'database.restore';
 
 /** Returns the rules that a restore breaks by itself. */
 export function checkRestoreFields(
-  { database, secrets }: Pick<DeploymentCreateRequest, 'database' | 'secrets'>,
+  { database, secrets }: DeploymentCreateRequest,
   now: Date,
 ): Broken[] {
   const { restore, clone_of: original } = database ?? {};
@@ -57,7 +57,7 @@ type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
  */
 export async function checkRestore(
   plane: Plane,
-  { database, secrets }: Pick<DeploymentCreateRequest, 'database' | 'secrets'>,
+  { database, secrets }: DeploymentCreateRequest,
   { namespace, ...call }: CallContext & { namespace: string },
 ): Promise<void> {
   const { restore, clone_of: original } = database ?? {};
@@ -79,7 +79,7 @@ export async function checkRestore(
 /** Asks for a backup of the original, which the new deployment waits for. */
 export async function startClone(
   plane: Plane,
-  { database }: Pick<DeploymentCreateRequest, 'database'>,
+  { database }: DeploymentCreateRequest,
   call: CallContext,
 ): Promise<CloneRequest | undefined> {
   const original = database?.clone_of;
@@ -114,7 +114,7 @@ async function requireNewest(
 }
 
 export async function requireConfigMap(
-  { kube }: Pick<Plane, 'kube'>,
+  { kube }: Plane,
   name: string,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<void> {
@@ -126,7 +126,7 @@ export async function requireConfigMap(
 }
 
 async function listBackupsIn(
-  { kube }: Pick<Plane, 'kube'>,
+  { kube }: Plane,
   namespace: string,
   signal: AbortSignal,
 ): Promise<BackupResource[]> {
@@ -175,13 +175,15 @@ export async function findDeploymentBackup(
   const good = filterGoodBackups(uid, place, await listBackupsIn(plane, namespace, signal));
   // The target may hold backups that this cluster does not know.
   if (good.length === 0) return undefined;
-  return requireBackupAt(at ?? undefined, { source, good });
+  return requireBackupAt(at ?? undefined, source, good);
 }
 
-type Kept = { source: DeploymentResource; good: readonly BackupResource[] };
-
 /** Returns the backup from which a moment, or the newest, is restored. Throws if it is not kept. */
-function requireBackupAt(at: string | undefined, { source, good }: Kept): BackupResource {
+function requireBackupAt(
+  at: string | undefined,
+  source: DeploymentResource,
+  good: readonly BackupResource[],
+): BackupResource {
   const moment = at === undefined ? Infinity : Date.parse(at);
   const found = findBackupBefore(moment, good);
   if (found === undefined)

@@ -142,8 +142,6 @@ function checkRule(rule: DeploymentRule, change: DeploymentChange, context: Rule
   }
 }
 
-type Place = { name: string; namespace: string };
-
 /**
  * Throws if an object of the cluster forbids the change: a host or a name is taken, a backup is not there, a Secret is
  * the platform's.
@@ -151,10 +149,10 @@ type Place = { name: string; namespace: string };
 export async function requireCluster(
   plane: Pick<ControlPlane, 'config' | 'kube' | 'stored'>,
   change: DeploymentChange,
-  { name, namespace, ...call }: CallContext & Place,
+  { name, namespace, ...call }: CallContext & { name: string; namespace: string },
 ): Promise<void> {
   if (change.kind !== 'repeat')
-    checkCustomUrl(plane, { name, namespace, url: change.sent.source_config?.custom_url });
+    checkCustomUrl(plane, name, namespace, change.sent.source_config?.custom_url);
   if (change.kind === 'create') {
     await checkNameFree(plane, name, { namespace, ...call });
     await checkRestore(plane, change.sent, { namespace, ...call });

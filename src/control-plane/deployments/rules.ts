@@ -58,7 +58,7 @@ export function checkRules(wanted: WantedDeployment, { hosting }: { hosting: Hos
 
 /** Returns a broken rule if checks are queries that nobody answers. */
 export function checkQueries(
-  { source_config: config }: Pick<DeploymentPatchRequest, 'source_config'>,
+  { source_config: config }: DeploymentPatchRequest,
   asksPrometheus: boolean,
 ): Broken[] {
   const asks = config?.rollout?.checks?.some(({ query }) => query !== undefined) === true;
@@ -177,7 +177,7 @@ export function checkSpecSize({
 export function checkSources({
   source_config: config,
   source_revision_config: revision,
-}: Pick<DeploymentPatchRequest, 'source_config' | 'source_revision_config'>): FieldError[] {
+}: DeploymentPatchRequest): FieldError[] {
   const [url, ref, image] = [
     config?.repo_url ?? undefined,
     revision?.repo_ref ?? undefined,

@@ -25,7 +25,7 @@ type SecretPlane = Pick<Plane, 'config' | 'kube'>;
 
 /** Returns the connections to git hosts that belong to a tenant. */
 export const listOwnIntegrations = (
-  { integrations }: Pick<Plane, 'integrations'>,
+  { integrations }: Plane,
   tenantId: string,
 ): KnownIntegration[] => integrations.listAll().filter((known) => known.tenantId === tenantId);
 
@@ -52,7 +52,7 @@ export async function findIntegration(
 
 /** Returns the repositories that a connection may build, from its host or from its own list. */
 export async function listRepositories(
-  plane: Pick<Plane, 'config' | 'gitPlaces' | 'kube'>,
+  plane: Plane,
   integration: KnownIntegration,
   signal: AbortSignal,
 ): Promise<ListedRepository[]> {
@@ -133,17 +133,15 @@ export async function createIntegration(
   return findIntegration(plane, stored.metadata.uid ?? '', { caller, signal });
 }
 
-type Kept = {
-  integration: string;
-  data: Record<string, string>;
-  caller: Caller;
-  signal: AbortSignal;
-};
-
 async function keep(
   { kube, config }: SecretPlane,
   name: string,
-  { integration, data, caller, signal }: Kept,
+  {
+    integration,
+    data,
+    caller,
+    signal,
+  }: { integration: string; data: Record<string, string>; caller: Caller; signal: AbortSignal },
 ): Promise<string> {
   const { gitNamespace: namespace } = config;
   if (namespace === undefined)
@@ -167,11 +165,12 @@ async function keep(
   return name;
 }
 
-type Secrets = { credentialSecret?: string | undefined; webhookSecret?: string | undefined };
-
 async function removeSecrets(
   { kube, config }: SecretPlane,
-  { credentialSecret, webhookSecret }: Secrets,
+  {
+    credentialSecret,
+    webhookSecret,
+  }: { credentialSecret?: string | undefined; webhookSecret?: string | undefined },
 ): Promise<void> {
   const { gitNamespace: namespace } = config;
   for (const name of [credentialSecret, webhookSecret])
@@ -241,15 +240,18 @@ export async function requireAllowedHost(
     const address = parseRepoAddress(url);
     if (address === undefined)
       throw new Rejected(`${field}: must be the address of a git host or repository`);
-    if (allowed.length > 0) requireListed(address, { field, listed: usual, allowed });
+    if (allowed.length > 0) requireListed(address, field, usual, allowed);
     else await requirePublic(address, field, lookups);
   }
   return host;
 }
 
-type Listing = { field: string; listed: readonly RepoAddress[]; allowed: readonly string[] };
-
-function requireListed(address: RepoAddress, { field, listed, allowed }: Listing): void {
+function requireListed(
+  address: RepoAddress,
+  field: string,
+  listed: readonly RepoAddress[],
+  allowed: readonly string[],
+): void {
   const isOf = ({ protocol, host, hostname }: RepoAddress): boolean =>
     address.protocol === 'ssh'
       ? hostname === address.hostname

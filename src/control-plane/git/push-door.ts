@@ -8,8 +8,6 @@ import { trimCredential } from '../../schema/platform/pasted-credential.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations'>;
-
 const MEBIBYTE = 1024 * 1024;
 /** GitHub cuts events at 25 MB, and leaves out commits beyond a number; a thousand take 1 MB. */
 export const MOST_EVENT_BYTES = 5 * MEBIBYTE;
@@ -33,18 +31,17 @@ const REMEMBERED = 10_000;
 const UNKNOWN = 'There is no such integration, or the event is not signed with its secret.';
 const FULL = 'Too many push events are under way; send it again later.';
 
-type SignedEvent = { source: string; headers: IncomingHttpHeaders; body: Buffer };
 type Clock = () => number;
 
 /** Decides whose push events are read at all, because their senders have no key. */
 export class PushDoor {
-  readonly #plane: Plane;
+  readonly #plane: ControlPlane;
   readonly #clock: Clock;
   readonly #places = new Places();
   readonly #secrets = new Map<string, { value: Promise<string | undefined>; until: number }>();
   readonly #wrong: Rate;
 
-  constructor(plane: Plane, clock: Clock = () => performance.now()) {
+  constructor(plane: ControlPlane, clock: Clock = () => performance.now()) {
     this.#plane = plane;
     this.#clock = clock;
     this.#wrong = new Rate({
@@ -75,7 +72,10 @@ export class PushDoor {
   }
 
   /** Returns the integration whose secret has signed an event. Throws `Unauthorized`, and 429 after too many. */
-  async requireSigner(id: string, { source, ...event }: SignedEvent): Promise<KnownIntegration> {
+  async requireSigner(
+    id: string,
+    { source, ...event }: { source: string; headers: IncomingHttpHeaders; body: Buffer },
+  ): Promise<KnownIntegration> {
     const integration = this.#find(id);
     const secret = integration && (await this.#readSecret(integration));
     if (

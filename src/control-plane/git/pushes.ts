@@ -12,14 +12,12 @@ import type { KnownIntegration } from '../stored/integrations.ts';
 import type { PushDoor } from './push-door.ts';
 import { parseJsonOr } from '../../schema/json.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'stored'>;
-
 /** The result of a push event: how many deployments were woken, and why if none. */
 export type PushOutcome = { accepted: boolean; deployments: number; detail: string };
 
 /** Takes a push event: it wakes the deployments that follow the branch, and the operator looks up its commit. */
 export async function acceptPush(
-  plane: Plane & { door: PushDoor },
+  plane: ControlPlane & { door: PushDoor },
   id: string,
   { headers, body, source }: { headers: IncomingHttpHeaders; body: Buffer; source: string },
 ): Promise<PushOutcome> {
@@ -37,26 +35,22 @@ export async function acceptPush(
   const followers = ofRepository.filter(
     ({ spec }) => spec.template.sourceRevisionConfig?.repoRef === event.branch,
   );
-  for (const deployment of followers) await wake(plane, deployment, { integration, event });
+  for (const deployment of followers) await wake(plane, deployment, integration, event);
   if (followers.length === 0)
     await plane.integrations.noteUnmatched(integration, { ...event, at: plane.now() });
   return {
     accepted: followers.length > 0,
     deployments: followers.length,
-    detail: describePush(event, { ofRepository, followers, integration }),
+    detail: describePush(event, ofRepository, followers, integration),
   };
 }
-
-type Found = {
-  ofRepository: readonly DeploymentResource[];
-  followers: readonly DeploymentResource[];
-  integration: KnownIntegration;
-};
 
 /** Returns the sentence on the deployments that an event was for, which people read in the list of their git host. */
 function describePush(
   { branch, repository }: PushEvent,
-  { ofRepository, followers, integration }: Found,
+  ofRepository: readonly DeploymentResource[],
+  followers: readonly DeploymentResource[],
+  integration: KnownIntegration,
 ): string {
   if (ofRepository.length === 0)
     return `No deployment of this integration with build_on_push is built from ${repository}. Is its repo_url another one, or was the repository renamed before its first push event came?`;
@@ -71,7 +65,7 @@ const isSame = (kind: KnownIntegration['kind'], one: string | undefined, other: 
 
 /** Returns a function that tells whether pushes to an integration's repositories mean something to a deployment. */
 const buildPushFilter =
-  ({ stored, config }: Pick<Plane, 'config' | 'stored'>, integration: KnownIntegration) =>
+  ({ stored, config }: ControlPlane, integration: KnownIntegration) =>
   (deployment: DeploymentResource): boolean => {
     const { sourceConfig, source } = deployment.spec;
     if (
@@ -109,13 +103,12 @@ const isBuiltFrom = (
   (repositoryId !== undefined &&
     deployment.metadata.annotations?.[REPOSITORY_ID] === `${integration.id} ${repositoryId}`);
 
-type Waking = { integration: KnownIntegration; event: PushEvent };
-
 /** Notes the event on a deployment. It is no part of the spec, so nobody's manifest has another value for it. */
 async function wake(
-  { kube, now }: Pick<Plane, 'kube' | 'now'>,
+  { kube, now }: ControlPlane,
   { metadata }: DeploymentResource,
-  { integration, event }: Waking,
+  integration: KnownIntegration,
+  event: PushEvent,
 ): Promise<void> {
   const { commit, repositoryId } = event;
   const ref = { namespace: metadata.namespace, name: metadata.name };

@@ -111,12 +111,11 @@ export const GitConnection = buildClosedSchema({
 });
 export type GitConnection = Static<typeof GitConnection>;
 
-type Known = { createdAt: string | undefined; unmatched: UnmatchedPush | undefined };
-
 /** Returns a connection as REST answers it. */
 export const toConnectionAnswer = (
   integration: GitIntegration,
-  { createdAt, unmatched }: Known,
+  createdAt: string | undefined,
+  unmatched: UnmatchedPush | undefined,
 ): GitConnection => ({
   id: integration.id,
   name: integration.name,

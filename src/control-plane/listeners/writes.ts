@@ -16,15 +16,18 @@ import { findOverlap, isByPattern } from '../../schema/platform/route-place.ts';
 import { resolveTenantId } from '../../schema/platform/tenancy.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
-type Known = Pick<Plane, 'config' | 'stored'>;
+type ListenerDeps = Pick<Plane, 'config' | 'stored'>;
 
-export const listOwnListeners = ({ stored, config }: Known, tenantId: string): ListenerResource[] =>
+export const listOwnListeners = (
+  { stored, config }: ListenerDeps,
+  tenantId: string,
+): ListenerResource[] =>
   stored
     .listListeners()
     .filter(({ spec }) => resolveTenantId(spec, config.defaultTenantId) === tenantId);
 
 export async function findListener(
-  plane: Known,
+  plane: ListenerDeps,
   id: string,
   { caller, signal }: CallContext,
 ): Promise<ListenerResource> {
@@ -131,7 +134,7 @@ async function checkChange(
  * by the pattern of the installation. Hosts that the listener names already stay.
  */
 function checkHosts(
-  { stored, config }: Known,
+  { stored, config }: ListenerDeps,
   hosts: readonly string[],
   { tenantId, own }: Pick<Claim, 'tenantId' | 'own'>,
 ): void {
@@ -189,7 +192,7 @@ type Claim = { tenantId: string; own: ListenerResource | undefined; signal: Abor
  * and it holds nothing that was made for another tenant. Namespaces that the Listener names already stay.
  */
 async function checkNamespaces(
-  { stored, config }: Known,
+  { stored, config }: ListenerDeps,
   namespaces: string[],
   { tenantId, own, signal }: Claim,
 ): Promise<void> {

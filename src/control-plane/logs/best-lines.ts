@@ -11,7 +11,7 @@ export const compareOrder = (a: Line, b: Line): number => (a.order < b.order ? -
 /** Characters of the lines of one page, or of those that wait for one reader. */
 export const MOST_CHARACTERS = 1024 * 1024;
 
-type Wanted = {
+type LineFilter = {
   order: 'asc' | 'desc';
   lines: number;
   characters?: number;
@@ -23,11 +23,11 @@ type Wanted = {
  * however long it is.
  */
 export class BestLines {
-  readonly #wanted: Required<Wanted>;
+  readonly #wanted: Required<LineFilter>;
   #kept: Line[] = [];
   #isFull = false;
 
-  constructor(wanted: Wanted) {
+  constructor(wanted: LineFilter) {
     this.#wanted = { characters: MOST_CHARACTERS, ...wanted };
   }
 

@@ -33,7 +33,7 @@ const buildPodsGap = (pods: number): SseEvent => ({
  * go meanwhile.
  */
 export async function* followLogs(
-  plane: Pick<ControlPlane, 'stopping'> & { feeds: LogFeeds; reads: LogReads; turns: StreamTurns },
+  plane: ControlPlane & { feeds: LogFeeds; reads: LogReads; turns: StreamTurns },
   find: (signal: AbortSignal) => Promise<LogSource>,
   { signal, query, after }: { signal: AbortSignal; query: FollowQuery; after: string | undefined },
 ): AsyncGenerator<SseEvent> {
@@ -52,19 +52,14 @@ export async function* followLogs(
       // The first lines and the rest of a build are read for a caller who asks for them at this time.
       const isPast = isOver || !hasPast;
       const came: Came | undefined = isPast
-        ? await readPastLines(plane.reads, { source: found, seen, query, tail })
+        ? await readPastLines(plane.reads, found, seen, query, tail)
         : reader.take();
       if (came !== undefined) {
         const now = came.leftOut ?? leftOut;
         if (now > 0 && now !== leftOut) yield buildPodsGap(now);
         leftOut = now;
         const waitTurn = (): Promise<void> => plane.turns.begin(leaving);
-        yield* emitEvents(came, {
-          seen,
-          query,
-          turn: waitTurn,
-          tellsGap: hasPast || tail === undefined,
-        });
+        yield* emitEvents(came, seen, query, waitTurn, hasPast || tail === undefined);
         [hasPast, tail] = [true, undefined];
         if (isOver) return yield { event: 'end', data: { reason: 'ended' } };
       }
@@ -75,17 +70,13 @@ export async function* followLogs(
   }
 }
 
-type Shown = {
-  seen: ReadPositions;
-  query: FollowQuery;
-  turn: () => Promise<void>;
-  tellsGap: boolean;
-};
-
 /** Returns the events of lines that have come and were not shown yet, so many in each turn. */
 async function* emitEvents(
   { lines, missed, note }: Came,
-  { seen, query, turn, tellsGap }: Shown,
+  seen: ReadPositions,
+  query: FollowQuery,
+  turn: () => Promise<void>,
+  tellsGap: boolean,
 ): AsyncGenerator<SseEvent> {
   if (missed && tellsGap) yield GAP;
   const shown = seen.takeNewLines(lines).filter((line) => isMatchingLine(line, query));
@@ -102,20 +93,16 @@ type Came = {
   leftOut: number | undefined;
   note?: () => void;
 };
-type Past = {
-  source: LogSource;
-  seen: ReadPositions;
-  query: FollowQuery;
-  tail: number | undefined;
-};
-
 /**
  * Reads the newest lines that a stream has not shown. `note` notes how far was read. Returns undefined where too many
  * logs are being read, or a node is slow: the next look tries again.
  */
 async function readPastLines(
   reads: LogReads,
-  { source, seen, query, tail = MOST_PAST }: Past,
+  source: LogSource,
+  seen: ReadPositions,
+  query: FollowQuery,
+  tail: number = MOST_PAST,
 ): Promise<Came | undefined> {
   const isWanted = (line: Line): boolean => seen.isNew(line) && isMatchingLine(line, query);
   const newest = new BestLines({

@@ -212,17 +212,15 @@ type Read = {
   since: string | undefined;
 };
 
-type Text = { text: string; missed: boolean };
-
 /**
  * Reads the lines since a time, as many as one read may bring: the next read goes on behind them. Without a time, or
  * where a second brought more than one read may, it reads the last lines, and fewer of them if they are long.
  */
 async function readLogText(
-  logs: Pick<Kube, 'readPodLog'>,
+  logs: Kube,
   { ref, container, previous, since }: Read,
   signal: AbortSignal,
-): Promise<Text> {
+): Promise<{ text: string; missed: boolean }> {
   const shared = { container, previous, timestamps: true, limitBytes: MOST_BYTES };
   const text =
     since === undefined
@@ -242,7 +240,7 @@ async function readLogText(
  * read brings, so that no read would get beyond it.
  */
 async function readNewLines(
-  logs: Pick<Kube, 'readPodLog'>,
+  logs: Kube,
   options: Omit<PodLogOptions, 'sinceTime'> & { sinceTime: string },
   { ref, signal }: { ref: Read['ref']; signal: AbortSignal },
 ): Promise<string | undefined> {

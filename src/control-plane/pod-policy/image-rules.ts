@@ -8,7 +8,7 @@ import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 /** Where builds push, and the Secret with which agents' nodes pull from there. */
 export type BuiltImages = { repository: string | undefined; pullSecret: string | undefined };
 
-type Asked = {
+type ImageRequest = {
   spec: ResourceSpec | null | undefined;
   image?: string | null | undefined;
   /** Namespaces of the caller's tenant. */
@@ -20,7 +20,7 @@ const AT = 'source_config.resource_spec';
 /** Returns images of builds that are another tenant's, and the Secret that would let a node pull them. */
 export function checkImages(
   { repository, pullSecret }: BuiltImages,
-  { spec, image, namespaces }: Asked,
+  { spec, image, namespaces }: ImageRequest,
 ): string[] {
   const containers = (['init_containers', 'sidecars'] as const).flatMap((field) =>
     (spec?.[field] ?? []).map(

@@ -7,9 +7,9 @@ import { formatCanonicalJson } from '../../schema/canonical-json.ts';
  * others, a priority class ends others' pods, and an anti-affinity keeps them off a node.
  */
 
-type Asked = Pick<DeploymentPatchRequest, 'source_config' | 'source_revision_config'>;
+type PlaceFields = Pick<DeploymentPatchRequest, 'source_config' | 'source_revision_config'>;
 
-const pickPlaceFields = (asked: Asked): Record<string, unknown> => ({
+const pickPlaceFields = (asked: PlaceFields): Record<string, unknown> => ({
   'source_revision_config.placement': asked.source_revision_config?.placement,
   'source_config.database_placement': asked.source_config?.database_placement,
   'source_config.storage_class': asked.source_config?.storage_class,
@@ -17,7 +17,7 @@ const pickPlaceFields = (asked: Asked): Record<string, unknown> => ({
 
 /** Returns the fields of a request about places that are not granted, or are about a database outside the platform. */
 export function checkPlaces(
-  asked: Asked,
+  asked: PlaceFields,
   {
     current,
     grants,

@@ -216,9 +216,11 @@ const OWN_KEYS = [
   'seccomp.security.alpha.kubernetes.io/',
 ];
 
-type Words = Record<string, string> | null | undefined;
-
-function checkKeys(words: Words, field: 'labels' | 'annotations', keys: ObjectKeys): string[] {
+function checkKeys(
+  words: Record<string, string> | null | undefined,
+  field: 'labels' | 'annotations',
+  keys: ObjectKeys,
+): string[] {
   return Object.keys(words ?? {}).flatMap((key) => {
     if (!isKey(key)) return [`${AT}.${field}: ${key} is not a valid Kubernetes key`];
     if (OWN_KEYS.some((own) => key.startsWith(own)))

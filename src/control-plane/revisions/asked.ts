@@ -17,7 +17,7 @@ import { hasEnded, isInterrupted, getRevisionStatus } from './resource.ts';
  * undefined where it has been asked already, and throws where it can't be.
  */
 export function annotateRevision(
-  { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
+  { kube, stored }: ControlPlane,
   {
     revision: { namespace, name },
     caller,
@@ -44,11 +44,9 @@ export function annotateRevision(
   });
 }
 
-type Clocked = Pick<ControlPlane, 'kube' | 'now' | 'stored'>;
-
 /** Asks the operator to give up a revision. A revision that has ended can't be interrupted. */
 export const cancelRevision = (
-  plane: Clocked,
+  plane: ControlPlane,
   { metadata }: RevisionResource,
   caller: Caller,
 ): Promise<RevisionResource> =>
@@ -60,7 +58,7 @@ export const cancelRevision = (
 
 /** Asks the operator to let the work of a replaced revision go. Only one that keeps some can be asked. */
 export function release(
-  plane: Clocked,
+  plane: ControlPlane,
   {
     deployment,
     revision: { metadata },

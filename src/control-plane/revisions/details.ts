@@ -12,7 +12,7 @@ import { buildRevisionConverter } from './answers.ts';
 
 /** Returns all that is known of a revision, with the names of its secrets and none of their values. */
 export async function readRevisionDetails(
-  plane: Pick<ControlPlane, 'secrets' | 'stored'>,
+  plane: ControlPlane,
   { deployment, revision }: { deployment: DeploymentResource; revision: RevisionResource },
   asking: { role: Role; signal: AbortSignal },
 ): Promise<RevisionDetails> {

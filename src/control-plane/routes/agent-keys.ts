@@ -5,10 +5,7 @@ import { readAgentKey, rotateKey } from '../deployments/key.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { DeploymentPath, buildRestRouteMakers } from './route.ts';
 
-const route =
-  buildRestRouteMakers<[Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>]>(
-    'deployments',
-  );
+const route = buildRestRouteMakers<[ControlPlane]>('deployments');
 
 /** No cache may keep a key. */
 const SECRET = { 'cache-control': 'no-store' };

@@ -11,16 +11,15 @@ import { names } from '../../schema/names.ts';
 import { signPass } from '../../tokens/agent-pass.ts';
 import { readAgentKey } from '../deployments/key.ts';
 
-const route = buildRestRouteMakers<[Plane & { keys: RecentAnswers<AgentKey> }]>('deployments');
+const route =
+  buildRestRouteMakers<[ControlPlane & { keys: RecentAnswers<AgentKey> }]>('deployments');
 
 const REMEMBERED_MS = 2000;
 /** Keys that are remembered at most. */
 const MAX_REMEMBERED = 1000;
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'overview' | 'stored'>;
-
 /** Returns the route of passes for deployments' agents. A pass has the role of its caller, so that readers get one. */
-export function buildAgentPassRoutes(plane: Plane): Route<Caller>[] {
+export function buildAgentPassRoutes(plane: ControlPlane): Route<Caller>[] {
   const keys = new RecentAnswers<AgentKey>({ milliseconds: REMEMBERED_MS, most: MAX_REMEMBERED });
   return passRoutes({ ...plane, keys });
 }
@@ -45,9 +44,9 @@ const passRoutes = bindRoutes([
 
 /** Makes a pass for the caller. Throws `NotFound` for a deployment without a key. */
 async function createAgentPass(
-  plane: Pick<Plane, 'kube' | 'now' | 'overview'> & { keys: RecentAnswers<AgentKey> },
+  plane: ControlPlane & { keys: RecentAnswers<AgentKey> },
   deployment: DeploymentResource,
-  { caller }: Pick<CallContext, 'caller'>,
+  { caller }: CallContext,
 ): Promise<AgentPass> {
   // With another key the status has other hashes, so a new key signs from the moment on that it is known.
   const known = JSON.stringify([

@@ -4,7 +4,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { buildRestRouteMakers } from './route.ts';
 
-const route = buildRestRouteMakers<[Pick<ControlPlane, 'config' | 'stored'>]>('deployments');
+const route = buildRestRouteMakers<[ControlPlane]>('deployments');
 
 /**
  * Returns the route by which agents ask about the keys of their callers. An agent has no key of its own: it sends the

@@ -21,9 +21,7 @@ const BackupPath = Type.Object({
     description: 'Its name, as in the list.',
   }),
 });
-const route = buildRestRouteMakers<[Plane]>('deployments');
-
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
+const route = buildRestRouteMakers<[ControlPlane]>('deployments');
 
 export const backupRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/backups', {
@@ -83,6 +81,6 @@ export const backupRoutes = bindRoutes([
       },
     },
     handler: async ({ params, body, ...call }, plane) =>
-      answerJson(await startReplacement(plane, { id: params.deployment_id, body }, call), 202),
+      answerJson(await startReplacement(plane, params.deployment_id, body, call), 202),
   }),
 ]);

@@ -90,17 +90,11 @@ const describeAnswer = (description: string): AnswerDescription => ({
   headers: specVersion,
 });
 
-type Plane = Pick<
-  ControlPlane,
-  'config' | 'integrations' | 'kube' | 'now' | 'overview' | 'secrets' | 'stopping' | 'stored'
->;
-type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;
-
-const route = buildRestRouteMakers<[Plane]>('deployments');
+const route = buildRestRouteMakers<[ControlPlane]>('deployments');
 
 /** Answers with the deployment and its version. */
 export async function answerDeployment(
-  plane: Known,
+  plane: ControlPlane,
   deployment: DeploymentResource,
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
@@ -111,7 +105,7 @@ export async function answerDeployment(
 
 /** Answers with the deployment as it would be, and the objects that would be written. */
 async function answerPlan(
-  plane: Known,
+  plane: ControlPlane,
   change: Parameters<typeof buildDryRunPlan>[0],
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
@@ -127,7 +121,7 @@ async function answerPlan(
  * as it was written.
  */
 async function answerAfterWait(
-  plane: Known & Pick<Plane, 'stopping'>,
+  plane: ControlPlane,
   written: DeploymentResource,
   { query, ...call }: CallContext & { status?: number; query: Static<typeof WriteQuery> },
 ): Promise<Reply> {
@@ -143,7 +137,7 @@ async function answerAfterWait(
 }
 
 /** Returns true when the newest revision has ended. */
-function isThrough(plane: Pick<Plane, 'stored'>, deployment: DeploymentResource): boolean {
+function isThrough(plane: ControlPlane, deployment: DeploymentResource): boolean {
   const latest = plane.stored.listRevisions(deployment)[0];
   return (
     latest !== undefined && ENDED.includes(buildRevisionConverter(plane, deployment)(latest).status)

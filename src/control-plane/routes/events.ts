@@ -8,9 +8,7 @@ import { followAll } from '../deployments/follow-all.ts';
 import { follow } from '../stored/follow.ts';
 import { ENDED, type Revision } from '../../schema/platform/revision.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
-
-const route = buildRestRouteMakers<[Plane]>('events');
+const route = buildRestRouteMakers<[ControlPlane]>('events');
 const answers = {
   200: {
     description: 'Server-sent events: the record at once and at each change, then "end".',

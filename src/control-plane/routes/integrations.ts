@@ -45,16 +45,13 @@ const buildConnectionAnswer = async (
   known: KnownIntegration,
   { integrations }: Plane,
 ): Promise<GitConnection> =>
-  toConnectionAnswer(known, {
-    createdAt: known.resource?.metadata.creationTimestamp,
-    unmatched: await integrations.findLastUnmatched(known),
-  });
+  toConnectionAnswer(
+    known,
+    known.resource?.metadata.creationTimestamp,
+    await integrations.findLastUnmatched(known),
+  );
 
-type Given = Pick<
-  ControlPlane,
-  'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'
->;
-type Plane = Given & { door: PushDoor };
+type Plane = ControlPlane & { door: PushDoor };
 
 const connectionRoutes = bindRoutes([
   route.get('/v1/integrations/git/install', {
@@ -183,7 +180,7 @@ const pushRoute = (door: PushDoor) =>
   });
 
 /** Serves the connections to git hosts and their repositories. */
-export function buildIntegrationRoutes(given: Given): Route<Caller>[] {
+export function buildIntegrationRoutes(given: ControlPlane): Route<Caller>[] {
   const plane = { ...given, door: new PushDoor(given) };
   return [...connectionRoutes(plane), ...bindRoutes([pushRoute(plane.door)])(plane)];
 }

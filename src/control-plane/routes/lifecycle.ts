@@ -8,9 +8,7 @@ import { buildEtag } from '../deployments/patch.ts';
 import { buildDeploymentDetails } from '../deployments/summary.ts';
 import { DeploymentPath, rejected, specVersion, buildRestRouteMakers } from './route.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'overview' | 'stored'>;
-
-const route = buildRestRouteMakers<[Plane]>('deployments');
+const route = buildRestRouteMakers<[ControlPlane]>('deployments');
 const state = { schema: DeploymentDetails, headers: specVersion };
 const conflict = {
   description: 'The deployment is being deleted, or was changed at the same time.',
@@ -18,7 +16,7 @@ const conflict = {
 
 /** Answers with the state of the deployment and its version. */
 export async function answerState(
-  plane: Omit<Plane, 'kube'>,
+  plane: Omit<ControlPlane, 'kube'>,
   deployment: DeploymentResource,
   status = 200,
 ): Promise<Reply> {

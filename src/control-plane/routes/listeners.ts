@@ -19,12 +19,10 @@ import { takePage, paging } from '../paging.ts';
 import { describePage, rejected, buildRestRouteMakers } from './route.ts';
 import { compareNewestFirst } from '../stored/newest-first.ts';
 
-const route = buildRestRouteMakers<[Plane]>('listeners');
+const route = buildRestRouteMakers<[ControlPlane]>('listeners');
 const path = '/v2/listeners/{listener_id}';
 const Path = Type.Object({ listener_id: buildUuidSchema('Id of the listener.') });
 const one = { description: 'The listener.', schema: Listener };
-
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
 
 export const listenerRoutes = bindRoutes([
   route.get('/v2/listeners', {

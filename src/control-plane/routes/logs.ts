@@ -25,13 +25,11 @@ const ProjectRevisionPath = Type.Object({
 const answers = { 200: { description: 'One page.', schema: LogPage } };
 
 type Ids = { deployment: string; revision?: string };
-type LogSelection = { query: LogQuery; type: LogType };
-
 /** Pages that a key and a tenant may wait for at a time. Each holds a mebibyte of lines while logs are read. */
 const PAGES = { key: 6, tenant: 24 };
 
 /** The parts that read logs, for all routes together. */
-type LogPlane = Pick<ControlPlane, 'config' | 'stopping' | 'stored'> & {
+type LogPlane = ControlPlane & {
   reads: LogReads;
   feeds: LogFeeds;
   turns: StreamTurns;
@@ -43,7 +41,7 @@ const route = buildRestRouteMakers<[LogPlane]>('logs');
 async function answerLogs(
   plane: LogPlane,
   ids: Ids,
-  { query, type, ...call }: CallContext & LogSelection,
+  { query, type, ...call }: CallContext & { query: LogQuery; type: LogType },
 ): Promise<Reply> {
   const { signal, caller } = call;
   const leave = plane.pages.enter([
@@ -192,9 +190,7 @@ const readingRoutes = bindRoutes([
   ),
 ]);
 
-export function logRoutes(
-  plane: Pick<ControlPlane, 'config' | 'kube' | 'log' | 'logs' | 'stopping' | 'stored'>,
-) {
+export function logRoutes(plane: ControlPlane) {
   const reads = new LogReads(plane);
   const feeds = new LogFeeds({ log: plane.log, reads });
   return readingRoutes({ ...plane, reads, feeds, turns: new StreamTurns(), pages: new Places() });

@@ -20,10 +20,10 @@ import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment.ts';
 import { getDeploymentStatus } from '../deployments/resource.ts';
 import type { StateShown } from '../stored/state.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'overview' | 'stored'>;
-
 const route =
-  buildRestRouteMakers<[Plane & { oneOfFew: ReturnType<typeof buildListLimiter> }]>('deployments');
+  buildRestRouteMakers<[ControlPlane & { oneOfFew: ReturnType<typeof buildListLimiter> }]>(
+    'deployments',
+  );
 const YAML = 'application/yaml';
 
 const readingRoutes = bindRoutes([
@@ -121,7 +121,7 @@ const readingRoutes = bindRoutes([
 ]);
 
 /** Returns the routes that show how deployments are. None of them shows a value of a secret. */
-export const buildOverviewRoutes = (plane: Plane) =>
+export const buildOverviewRoutes = (plane: ControlPlane) =>
   readingRoutes({ ...plane, oneOfFew: buildListLimiter() });
 
 /** Lists of a tenant, and of all, that are read from the API server at a time: each may take thousands of objects. */

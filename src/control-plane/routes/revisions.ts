@@ -55,9 +55,7 @@ const ReadQuery = buildClosedSchema({
   view: Type.Optional(buildEnumSchema(['full'], { description: 'full: with all details.' })),
 });
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
-
-const route = buildRestRouteMakers<[Plane]>('revisions');
+const route = buildRestRouteMakers<[ControlPlane]>('revisions');
 
 function parseStatuses(text: string | undefined): readonly string[] {
   if (text === undefined) return REVISION_STATUSES;
@@ -75,7 +73,7 @@ const hasBeenSeen = (observed: number | undefined): boolean =>
   observed !== undefined && observed > 0;
 
 async function readAll(
-  plane: Pick<Plane, 'config' | 'secrets' | 'stored'>,
+  plane: ControlPlane,
   { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
   asking: CallContext,
 ): Promise<RevisionDetails> {
@@ -105,7 +103,7 @@ const INTERRUPTIONS = [
 const buildRevisionAction = (
   { word, ...described }: { word: string; id: string; summary: string },
   act: (
-    plane: Plane,
+    plane: ControlPlane,
     found: { deployment: DeploymentResource; revision: RevisionResource },
     caller: Caller,
   ) => Promise<RevisionResource>,

@@ -24,7 +24,7 @@ const Query = buildClosedSchema({
   name: Type.Optional(Type.String({ description: 'Exact name.' })),
 });
 
-const route = buildRestRouteMakers<[Plane]>('tracing projects');
+const route = buildRestRouteMakers<[ControlPlane]>('tracing projects');
 const path = '/v2/tracing-projects/{project_id}';
 
 const toAnswer = (
@@ -37,10 +37,8 @@ const toAnswer = (
   tenant_id: tenantId,
 });
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
-
 function listOwn(
-  { stored, config }: Omit<Plane, 'kube'>,
+  { stored, config }: Omit<ControlPlane, 'kube'>,
   { tenantId }: Caller,
 ): TracingProjectResource[] {
   const owners = stored.getOwners();
@@ -51,7 +49,11 @@ function listOwn(
     );
 }
 
-function find(plane: Omit<Plane, 'kube'>, id: string, caller: Caller): TracingProjectResource {
+function find(
+  plane: Omit<ControlPlane, 'kube'>,
+  id: string,
+  caller: Caller,
+): TracingProjectResource {
   const project = listOwn(plane, caller).find(({ metadata }) => metadata.uid === id.toLowerCase());
   if (project === undefined) throw new NotFound(`Tracing project ID ${id} not found.`);
   return project;

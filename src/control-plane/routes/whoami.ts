@@ -3,7 +3,7 @@ import { WhoAmI } from '../../schema/platform/whoami.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { buildRestRouteMakers } from './route.ts';
 
-const route = buildRestRouteMakers<[Pick<ControlPlane, 'config'>]>('system');
+const route = buildRestRouteMakers<[ControlPlane]>('system');
 
 /** Returns the route by which a client learns whose credentials it has, and which features this installation has. */
 export const whoamiRoutes = bindRoutes([

@@ -13,20 +13,18 @@ import { trimObject } from './caches.ts';
 import type { UnmatchedPush } from './shared-pushes.ts';
 import { UnmatchedPushes } from './unmatched-pushes.ts';
 
-type Settings = Pick<ControlPlaneConfig, 'namespace' | 'gitIntegrations' | 'defaultTenantId'>;
-
 /** A connection to a git host; `resource` is undefined for one of the settings, which no request removes. */
 export type KnownIntegration = GitIntegration & { resource: GitIntegrationResource | undefined };
 
 /** Holds the connections to git hosts: those of the settings, and the custom resources as last seen. */
 export class StoredIntegrations {
   readonly #kube: Kube;
-  readonly #config: Settings;
+  readonly #config: ControlPlaneConfig;
   readonly #cache = new Cache<GitIntegrationResource>();
   readonly #unmatched: UnmatchedPushes;
   readonly watch: Watch;
 
-  constructor({ kube, config, log }: { kube: Kube; config: Settings; log: Log }) {
+  constructor({ kube, config, log }: { kube: Kube; config: ControlPlaneConfig; log: Log }) {
     this.#kube = kube;
     this.#config = config;
     const { namespace } = config;

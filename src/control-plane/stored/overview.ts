@@ -5,29 +5,28 @@ import type {
 import { decideState, type StateShown } from './state.ts';
 import type { Stored } from './stored.ts';
 
-type Known = Pick<Stored, 'changes' | 'getId' | 'listRevisions'>;
 /** How a deployment is, with its newest revision and the one that serves. */
-type Seen = {
+type DeploymentSummaryState = {
   latest: RevisionResource | undefined;
   active: RevisionResource | undefined;
   state: StateShown;
 };
-export type Summarized = Seen & { id: string; deployment: DeploymentResource };
+export type Summarized = DeploymentSummaryState & { id: string; deployment: DeploymentResource };
 
 /**
  * Knows how each deployment is. It looks at one again only after a change of it or of its revisions, because a list of
  * 10,000 that is sorted by state needs the state of each.
  */
 export class Overview {
-  readonly #stored: Known;
+  readonly #stored: Stored;
   /** By the deployment as it was seen; `at` is the place of its last change then. */
-  readonly #seen = new WeakMap<DeploymentResource, { at: number; seen: Seen }>();
+  readonly #seen = new WeakMap<DeploymentResource, { at: number; seen: DeploymentSummaryState }>();
 
-  constructor(stored: Known) {
+  constructor(stored: Stored) {
     this.#stored = stored;
   }
 
-  look(deployment: DeploymentResource): Seen {
+  look(deployment: DeploymentResource): DeploymentSummaryState {
     const at = this.#stored.changes.getLastPlace(deployment.metadata.uid ?? '');
     const known = this.#seen.get(deployment);
     if (known?.at === at) return known.seen;

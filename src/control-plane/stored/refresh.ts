@@ -2,14 +2,14 @@ import { buildObjectKey, type Cache } from '../../kube/cache.ts';
 import type { Kind, Kube, KubeObject } from '../../kube/kube.ts';
 import { trimObject } from './caches.ts';
 
-export type Given<T> = [object: T, signal: AbortSignal];
+export type Refreshed<T> = [object: T, signal: AbortSignal];
 
 /** Reads an object again after its deletion was asked for: it may be gone, or wait for a finalizer. */
 export async function refresh<T extends KubeObject>(
-  kube: Pick<Kube, 'find'>,
+  kube: Kube,
   kind: Kind<T>,
   cache: Cache<T>,
-  [object, signal]: Given<T>,
+  [object, signal]: Refreshed<T>,
 ): Promise<void> {
   const { namespace, name } = object.metadata;
   const key = buildObjectKey({ namespace, name });

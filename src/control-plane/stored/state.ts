@@ -22,10 +22,9 @@ export type StateShown = {
 
 const FAILED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED'];
 
-type Words = Pick<StateShown, 'reason' | 'message'>;
 const pickReason = (
   from: { reason?: string | undefined; message?: string | undefined } | undefined,
-): Words => ({
+): Pick<StateShown, 'reason' | 'message'> => ({
   reason: from?.reason ?? null,
   message: from?.message ?? null,
 });
@@ -45,13 +44,13 @@ export function decideState(
 }
 
 type Find = (type: string) => Condition | undefined;
-type Found = Omit<StateShown, 'serving'>;
+type StateOfRevision = Omit<StateShown, 'serving'>;
 
 /** The states that somebody asked for. */
 function decideRestState(
   { metadata, spec, status = {} }: DeploymentResource,
   find: Find,
-): Found | undefined {
+): StateOfRevision | undefined {
   if (metadata.deletionTimestamp !== undefined) return { state: 'deleting', ...pickReason(status) };
   if (spec.hibernate === true) return { state: 'hibernated', ...pickReason(find(SERVING)) };
   if (status.asleepSince !== undefined) return { state: 'asleep', ...pickReason(find(ASLEEP)) };
@@ -59,7 +58,10 @@ function decideRestState(
 }
 
 /** The states of the newest revision until it serves. Its message says how far it is; else Ready names the obstacle. */
-function decideRolloutState(latest: RevisionResource | undefined, find: Find): Found | undefined {
+function decideRolloutState(
+  latest: RevisionResource | undefined,
+  find: Find,
+): StateOfRevision | undefined {
   const { phase = 'CREATING', message } = latest?.status ?? {};
   if (FAILED.includes(phase)) return { state: 'failed', ...pickReason(latest?.status) };
   const stalled = find(STALLED);
@@ -71,7 +73,7 @@ function decideRolloutState(latest: RevisionResource | undefined, find: Find): F
   };
 }
 
-function decideServingState({ status = {} }: DeploymentResource, find: Find): Found {
+function decideServingState({ status = {} }: DeploymentResource, find: Find): StateOfRevision {
   const serves = find(SERVING);
   if (serves?.status === 'True') return { state: 'serving', ...pickReason(serves) };
   if (status.activeRevision !== undefined) return { state: 'unavailable', ...pickReason(serves) };

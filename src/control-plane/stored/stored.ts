@@ -27,7 +27,7 @@ import {
 import { trimObject, addToCache, createStoredCaches, type StoredCaches } from './caches.ts';
 import { NewestFirst } from './newest-first.ts';
 import { RecentChanges } from './recent-changes.ts';
-import { refresh, type Given } from './refresh.ts';
+import { refresh, type Refreshed } from './refresh.ts';
 import { Waiting } from './waiting.ts';
 
 /** Searches pause after a live list for this many times its length, or each unknown id would cost a list. */
@@ -344,11 +344,11 @@ export class Stored {
 
   /** Reads objects again after their deletion was asked for: they may be gone, or wait for a finalizer. */
   refresh = {
-    deployment: (...given: Given<DeploymentResource>) =>
+    deployment: (...given: Refreshed<DeploymentResource>) =>
       refresh(this.#kube, kinds.deployment, this.#caches.deployments, given),
-    listener: (...given: Given<ListenerResource>) =>
+    listener: (...given: Refreshed<ListenerResource>) =>
       refresh(this.#kube, kinds.listener, this.#caches.listeners, given),
-    project: (...given: Given<TracingProjectResource>) =>
+    project: (...given: Refreshed<TracingProjectResource>) =>
       refresh(this.#kube, kinds.tracingProject, this.#caches.projects, given),
   };
 

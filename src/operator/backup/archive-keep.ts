@@ -9,7 +9,7 @@ import type { OperatorDeps } from '../view/deps.ts';
 import { buildArchiveSecret, type ArchiveUse } from './archive-secret.ts';
 
 type Keys = ArchivePlace['keys'];
-type Keeping = { deployment: DeploymentResource; signal: AbortSignal };
+type ArchivePass = { deployment: DeploymentResource; signal: AbortSignal };
 
 /**
  * Keeps the Secret with the files of pgBackRest as a use needs it. It follows the credential of the target. Returns the
@@ -18,7 +18,7 @@ type Keeping = { deployment: DeploymentResource; signal: AbortSignal };
 export async function keepArchive(
   deps: OperatorDeps,
   use: ArchiveUse,
-  { deployment, signal }: Keeping,
+  { deployment, signal }: ArchivePass,
 ): Promise<string | undefined> {
   const { namespace, name } = deployment.metadata;
   const needed = [use.log, use.fill].flatMap((place) =>
@@ -36,14 +36,14 @@ export async function keepArchive(
     (secretName) => known.get(secretName) ?? { accessKeyId: '', secretAccessKey: '' },
   );
   const live = await deps.kube.find(kinds.secret, { namespace, name: names.archive(name) }, signal);
-  await writeSecret(deps, { live, wanted, more: buildTakeOverPatch(deployment, live) }, signal);
+  await writeSecret(deps, live, wanted, buildTakeOverPatch(deployment, live), signal);
   return undefined;
 }
 
 /** Removes the files. The database lets its log go from then on. */
 export async function dropArchive(
   { kube }: OperatorDeps,
-  { deployment, signal }: Keeping,
+  { deployment, signal }: ArchivePass,
 ): Promise<void> {
   const { namespace, name } = deployment.metadata;
   await kube.delete(kinds.secret, { namespace, name: names.archive(name) }, {}, signal);

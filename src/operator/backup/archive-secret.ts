@@ -37,13 +37,11 @@ export type ArchiveUse = {
 export const toLogTarget = (target: NamedTarget | undefined): LogTarget | undefined =>
   target === undefined || isClaimTarget(target) ? undefined : target;
 
-type Keys = (secretName: string) => ArchivePlace['keys'];
-
 /** Returns the Secret with the files of pgBackRest for the pod of a database. */
 export function buildArchiveSecret(
   deployment: DeploymentResource,
   { log, fill }: ArchiveUse,
-  keysOf: Keys,
+  keysOf: (secretName: string) => ArchivePlace['keys'],
 ): KubeObject & { data: Record<string, string> } {
   const buildPlace = ({ target, owner }: LogPlace): ArchivePlace => ({
     target,

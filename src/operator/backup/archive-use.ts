@@ -7,7 +7,7 @@ import type { BackupPlan } from './plan.ts';
 import type { ReplacePlan } from './replace-plan.ts';
 import type { RestorePlan } from './restore-plan.ts';
 
-type Seen = {
+type ArchiveFacts = {
   deployment: DeploymentResource;
   settings: OperatorSettings;
   backups: readonly BackupResource[];
@@ -17,14 +17,14 @@ type Seen = {
 };
 
 /** Decides which files of pgBackRest a database has. */
-export function decideArchiveUse(seen: Seen, tenant: string): ArchiveUse {
+export function decideArchiveUse(seen: ArchiveFacts, tenant: string): ArchiveUse {
   const [log, fill] = [chooseLogTarget(seen, tenant), decideFill(seen)];
   return { ...(log && { log }), ...(fill && { fill }) };
 }
 
 /** The log is taken as soon as a copy is being made: it is worth nothing without one, and would fill the volume. */
 function chooseLogTarget(
-  { deployment, settings, backups, backup: plan }: Seen,
+  { deployment, settings, backups, backup: plan }: ArchiveFacts,
   tenant: string,
 ): ArchiveUse['log'] {
   if (!isArchived(deployment) || plan === undefined || isUnfit(plan)) return undefined;
@@ -44,7 +44,7 @@ function chooseLogTarget(
 const isUnfit = ({ fault }: BackupPlan): boolean =>
   fault !== undefined && fault.reason !== 'ScheduleInvalid';
 
-function decideFill({ settings, restore, replace }: Seen): ArchiveUse['fill'] {
+function decideFill({ settings, restore, replace }: ArchiveFacts): ArchiveUse['fill'] {
   const plan = replace?.state === 'replacing' ? replace.order : restore;
   if (plan?.state !== 'ready' || plan.refill === undefined) return undefined;
   const target = toLogTarget(settings.backups.targets[plan.target]);

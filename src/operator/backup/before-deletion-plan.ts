@@ -163,16 +163,15 @@ function decideWait(deployment: DeploymentResource, seen: SeenLast): LastBackupP
     running,
     mayBegin,
     requestedAt,
-    statement: buildWaitCondition(deployment, { trouble, isUp: seen.isUp }),
+    statement: buildWaitCondition(deployment, trouble, seen.isUp),
   };
 }
-
-type Waits = { trouble: { reason: string; message: string } | undefined; isUp: boolean };
 
 /** States why a deletion waits, until when, and how it goes on without a backup. */
 function buildWaitCondition(
   deployment: DeploymentResource,
-  { trouble, isUp }: Waits,
+  trouble: { reason: string; message: string } | undefined,
+  isUp: boolean,
 ): StatedCondition {
   const until = new Date(parseDeletionTime(deployment) + WAITS_HOURS * HOUR).toISOString();
   const what =

@@ -43,7 +43,7 @@ export type BackupGiven = {
 export function backupOrder(
   deployment: DeploymentResource,
   backup: BackupResource,
-  { tenant, revision, settings }: Ordered,
+  { tenant, revision, settings }: Omit<BackupGiven, 'secret'> & { settings: OperatorSettings },
 ): BackupOrder | undefined {
   const target = settings.backups.targets[backup.spec.target];
   const spec = deployment.spec.database?.backup;
@@ -78,10 +78,6 @@ const buildDatabaseFiles = (
   socket: SOCKETS,
 });
 
-type Ordered = Omit<BackupGiven, 'secret'> & { settings: OperatorSettings };
-
-type Given = { backup: BackupResource; order: BackupOrder; secret: string };
-
 /** Returns the pace of a backup. A clone waits for it, or agents that have stopped until the data is safe. */
 function choosePace(
   { metadata, status }: DeploymentResource,
@@ -100,7 +96,9 @@ function choosePace(
  */
 export function backupJob(
   deployment: DeploymentResource,
-  { backup, order, secret }: Given,
+  backup: BackupResource,
+  order: BackupOrder,
+  secret: string,
   settings: OperatorSettings,
 ): KubeObject {
   const env = Object.entries({ PIPE, FACTS, COUNTS }).map(toVariable);

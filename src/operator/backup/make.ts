@@ -24,7 +24,7 @@ import {
   type BackupStatus,
 } from './result.ts';
 
-type Making = BackupGiven & {
+type BackupPass = BackupGiven & {
   deployment: DeploymentResource;
   plan: Pick<BackupPlan, 'spec' | 'requestedAt'>;
   pods: readonly KubeObject[];
@@ -38,7 +38,7 @@ type Making = BackupGiven & {
  * Begins a backup if it is its turn, and makes its Job if the database is up. Returns false if others of the tenant
  * have all turns.
  */
-export async function beginBackup(deps: OperatorDeps, making: Making): Promise<boolean> {
+export async function beginBackup(deps: OperatorDeps, making: BackupPass): Promise<boolean> {
   const { deployment, plan, now, signal } = making;
   const backup = buildBackupResource(deployment, plan, now);
   const isBegun = await deps.backupTurns.run(async () => {
@@ -50,7 +50,7 @@ export async function beginBackup(deps: OperatorDeps, making: Making): Promise<b
 
 function buildBackupResource(
   deployment: DeploymentResource,
-  { spec, requestedAt }: Making['plan'],
+  { spec, requestedAt }: BackupPass['plan'],
   now: Date,
 ): BackupResource {
   const backup = backupName(now);
@@ -73,12 +73,12 @@ function buildBackupResource(
 async function createJob(
   deps: OperatorDeps,
   backup: BackupResource,
-  making: Making,
+  making: BackupPass,
 ): Promise<boolean> {
   const order = backupOrder(making.deployment, backup, { ...making, settings: deps.settings });
   if (order === undefined) return false;
   return deps.writer.create(
-    backupJob(making.deployment, { backup, order, secret: making.secret }, deps.settings),
+    backupJob(making.deployment, backup, order, making.secret, deps.settings),
     making.signal,
   );
 }
@@ -87,7 +87,7 @@ async function createJob(
 export async function followBackup(
   deps: OperatorDeps,
   backup: BackupResource,
-  making: Making,
+  making: BackupPass,
 ): Promise<void> {
   const { plan, now, signal } = making;
   const { deadlineMinutes } = deps.settings.backups;
@@ -108,13 +108,11 @@ export async function followBackup(
   else await endBackup(deps, backup, { end, now, signal });
 }
 
-type Absent = { is: 'absent' };
-
 async function readBackupState(
   { kube, settings }: OperatorDeps,
   backup: BackupResource,
-  { pods, now, signal }: Making,
-): Promise<JobState | Absent> {
+  { pods, now, signal }: BackupPass,
+): Promise<JobState | { is: 'absent' }> {
   const pod = findBackupPod(pods, backup);
   if (pod !== undefined) return deriveJobState(pod, BACKUP_CONTAINERS, { now, work: 'the backup' });
   return readPodlessJobState(kube, backup.metadata, {
@@ -143,7 +141,7 @@ async function noteHindrance(
 export async function endBackup(
   deps: OperatorDeps,
   backup: BackupResource,
-  { end, now, signal }: { end: BackupStatus } & Pick<Making, 'now' | 'signal'>,
+  { end, now, signal }: { end: BackupStatus } & Pick<BackupPass, 'now' | 'signal'>,
 ): Promise<void> {
   const { namespace, name } = backup.metadata;
   const at = { generation: backup.metadata.generation ?? 1, now: formatKubernetesTime(now) };
@@ -170,7 +168,7 @@ export async function endBackup(
 async function makeJob(
   deps: OperatorDeps,
   backup: BackupResource,
-  making: Making,
+  making: BackupPass,
 ): Promise<BackupStatus | undefined> {
   if (!making.isUp) return undefined;
   const isMade = await createJob(deps, backup, making);

@@ -48,7 +48,7 @@ export type BackupPlan = {
   needsDatabase: boolean;
 };
 
-type Seen = {
+type BackupFacts = {
   backups: readonly BackupResource[];
   settings: OperatorSettings;
   now: Date;
@@ -57,7 +57,10 @@ type Seen = {
 };
 
 /** Decides about the backups of a deployment. Undefined if it is to have none. */
-export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPlan | undefined {
+export function planBackup(
+  deployment: DeploymentResource,
+  seen: BackupFacts,
+): BackupPlan | undefined {
   const spec = deployment.spec.database?.backup;
   if (spec === undefined) return undefined;
   const { settings, now } = seen;
@@ -183,7 +186,7 @@ export function describeTargetFault(
 export const chooseRetryTime = (begun: number, failures: number): Date =>
   new Date(begun + AGAIN * 2 ** Math.min(MOST_DOUBLED, failures - 1) * MINUTE);
 
-type Past = Seen & {
+type BackupHistory = BackupFacts & {
   over: readonly BackupResource[];
   last: BackupResource | undefined;
   isFirstCopy: boolean;
@@ -193,7 +196,7 @@ type Past = Seen & {
 function chooseDueTime(
   { metadata }: DeploymentResource,
   spec: BackupSpec,
-  { over, last, isFirstCopy, now }: Past,
+  { over, last, isFirstCopy, now }: BackupHistory,
 ): Date | undefined {
   // The log is worth nothing without a copy.
   if (spec.schedule === undefined && !isFirstCopy) return undefined;

@@ -41,7 +41,7 @@ const COPIER_PIPE = '/gx/copier';
 const CREDENTIAL = '/gx/credential';
 const ENCRYPTION = '/gx/encryption';
 
-type Asked = {
+type BackupJob = {
   component: Component;
   name: string;
   annotations?: Record<string, string>;
@@ -56,7 +56,7 @@ type Asked = {
 /** Returns a Job that is tried once, within the deadline of backups. */
 export function storeJob(
   deployment: DeploymentResource,
-  { component, name, annotations, target, containers, copies = false, volumes = [] }: Asked,
+  { component, name, annotations, target, containers, copies = false, volumes = [] }: BackupJob,
   settings: OperatorSettings,
 ): KubeObject {
   const deploymentName = deployment.metadata.name;
@@ -224,14 +224,16 @@ export function buildDatabaseContainer(
   };
 }
 
-type Copying = { target: string; pace?: BackupPace; mounts?: object[] };
-
 /**
  * Returns the container with pgBackRest, which has the credential of the store. It runs no statement in a tenant's
  * database, and no other container sees its files.
  */
 export const buildCopierContainer = (
-  { target, pace = 'awaited', mounts = [] }: Copying,
+  {
+    target,
+    pace = 'awaited',
+    mounts = [],
+  }: { target: string; pace?: BackupPace; mounts?: object[] },
   cpu: string,
   settings: OperatorSettings,
 ): object => ({

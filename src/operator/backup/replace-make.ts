@@ -21,14 +21,14 @@ import {
 import { RESTORE_CONTAINERS, restoreResult } from './restore-result.ts';
 import { explainBackupFailure } from './statement.ts';
 
-type Acting = { deployment: DeploymentResource; now: Date; signal: AbortSignal };
-type Looking = Acting & { requestedAt: string; pods: readonly KubeObject[] };
+type ReplacementStep = { deployment: DeploymentResource; now: Date; signal: AbortSignal };
+type BackupLook = ReplacementStep & { requestedAt: string; pods: readonly KubeObject[] };
 
 /** Looks whether a backup can be restored, while the agents serve. Undefined while that is under way. */
 export async function checkReplacement(
   deps: OperatorDeps,
   plan: ReplaceOrder,
-  { requestedAt, pods, ...acting }: Looking,
+  { requestedAt, pods, ...acting }: BackupLook,
 ): Promise<RestoreProgress> {
   const pod = findRestorePod(pods, formatCheckName(requestedAt));
   if (pod === undefined)
@@ -46,7 +46,7 @@ export async function checkReplacement(
 export async function followLook(
   deps: OperatorDeps,
   plan: ReplaceOrder,
-  looking: Looking,
+  looking: BackupLook,
 ): Promise<RestoreProgress> {
   const result = await checkReplacement(deps, plan, looking);
   const pod = findRestorePod(looking.pods, formatCheckName(looking.requestedAt));
@@ -55,7 +55,7 @@ export async function followLook(
   return result;
 }
 
-type Saving = Acting & {
+type Saving = ReplacementStep & {
   requestedAt: string;
   backups: readonly BackupResource[];
   /** The Secret with the address of the database. */
@@ -98,7 +98,7 @@ export async function saveReplaced(
 export async function isVolumeLost(
   { kube }: OperatorDeps,
   claim: string,
-  { deployment, signal }: Pick<Acting, 'deployment' | 'signal'>,
+  { deployment, signal }: Pick<ReplacementStep, 'deployment' | 'signal'>,
 ): Promise<boolean> {
   const found = await kube.find(
     kinds.volumeClaim,
@@ -112,7 +112,7 @@ export async function isVolumeLost(
 export async function setAside(
   { kube }: OperatorDeps,
   claim: string,
-  { deployment, now, signal }: Acting,
+  { deployment, now, signal }: ReplacementStep,
 ): Promise<FormerVolume> {
   const until = formatKubernetesTime(new Date(now.getTime() + FORMER_DAYS * 86_400_000));
   await setAnnotation(kube, claim, { deployment, signal, value: until });
@@ -123,15 +123,17 @@ export async function setAside(
 export const takeBack = (
   { kube }: OperatorDeps,
   claim: string,
-  { deployment, signal }: Acting,
+  { deployment, signal }: ReplacementStep,
 ): Promise<void> => setAnnotation(kube, claim, { deployment, signal, value: null });
-
-type Note = Pick<Acting, 'deployment' | 'signal'> & { value: string | null };
 
 async function setAnnotation(
   kube: OperatorDeps['kube'],
   claim: string,
-  { deployment, signal, value }: Note,
+  {
+    deployment,
+    signal,
+    value,
+  }: Pick<ReplacementStep, 'deployment' | 'signal'> & { value: string | null },
 ): Promise<void> {
   const ref = { namespace: deployment.metadata.namespace, name: claim };
   const found = await kube.find(kinds.volumeClaim, ref, signal);
@@ -159,7 +161,7 @@ async function setAnnotation(
 export async function findFormerVolumes(
   deps: OperatorDeps,
   used: string,
-  acting: Acting,
+  acting: ReplacementStep,
 ): Promise<FormerVolume[]> {
   const claims = await listDataClaims(deps, acting.deployment, acting.signal);
   const others = claims.filter(
@@ -180,7 +182,7 @@ export async function findFormerVolumes(
 export async function removeVolume(
   { kube }: OperatorDeps,
   claim: string,
-  { deployment, signal }: Acting,
+  { deployment, signal }: ReplacementStep,
 ): Promise<void> {
   await kube.delete(
     kinds.volumeClaim,
@@ -194,7 +196,7 @@ export async function removeVolume(
 export async function removeExpiredVolumes(
   deps: OperatorDeps,
   needed: readonly (string | undefined)[],
-  acting: Acting,
+  acting: ReplacementStep,
 ): Promise<FormerVolume[]> {
   const former = acting.deployment.status?.formerVolumes ?? [];
   const isOver = ({ claim, until }: FormerVolume): boolean =>

@@ -38,12 +38,12 @@ export type ReplacePlan =
   /** The agents are stopped, or stop. Without an order it goes back to a former volume. */
   | { state: 'replacing'; replacement: Replacement; order: ReplaceOrder | undefined };
 
-type Seen = RestoreSeen & Pick<DatabaseView, 'database'> & { now: Date };
+type ReplaceFacts = RestoreSeen & Pick<DatabaseView, 'database'> & { now: Date };
 
 /** Decides about a restore into a living deployment. Undefined if none was ever asked for. */
 export function planReplacement(
   deployment: DeploymentResource,
-  seen: Seen,
+  seen: ReplaceFacts,
 ): ReplacePlan | undefined {
   const { restore } = deployment.spec.database ?? {};
   const { replacement, replacedAt } = deployment.status ?? {};
@@ -62,7 +62,7 @@ export function planReplacement(
 const isOlder = (requestedAt: string, { metadata }: DeploymentResource): boolean =>
   Date.parse(requestedAt) <= Date.parse(metadata.creationTimestamp ?? '');
 
-type Asked = { restore: RestoreSpec; requestedAt: string };
+type ReplaceRequest = { restore: RestoreSpec; requestedAt: string };
 
 const buildFault = (reason: ReplaceFailure['reason'], message: string): ReplacePlan => ({
   state: 'fault',
@@ -71,7 +71,11 @@ const buildFault = (reason: ReplaceFailure['reason'], message: string): ReplaceP
 });
 
 /** Decides about a request that the status does not know yet. */
-function planRequested(deployment: DeploymentResource, request: Asked, seen: Seen): ReplacePlan {
+function planRequested(
+  deployment: DeploymentResource,
+  request: ReplaceRequest,
+  seen: ReplaceFacts,
+): ReplacePlan {
   const { requestedAt, restore } = request;
   // The status was lost after the deployment had gone back to a former volume.
   const isBack =
@@ -98,7 +102,7 @@ function planRequested(deployment: DeploymentResource, request: Asked, seen: See
 function planResume(
   plan: ReplacePlan,
   deployment: DeploymentResource,
-  { requestedAt, seen }: { requestedAt: string; seen: Seen },
+  { requestedAt, seen }: { requestedAt: string; seen: ReplaceFacts },
 ): ReplacePlan {
   const checked: ReplaceOrder | undefined =
     plan.state === 'check' ? { ...plan.order, state: 'ready' } : undefined;
@@ -115,7 +119,7 @@ function planResume(
 function buildMoveOrder(
   deployment: DeploymentResource,
   { requestedAt }: { requestedAt: string },
-  seen: Seen,
+  seen: ReplaceFacts,
 ): ReplaceOrder | undefined {
   const made = findRequestedBackup(deployment.metadata.uid ?? '', requestedAt, seen.backups);
   if (made?.status?.phase !== 'Succeeded') return undefined;
@@ -148,8 +152,8 @@ export function findMoveBackup(
 /** Decides about a request whose backup is looked for. Whatever can be refused is refused here. */
 function planStart(
   deployment: DeploymentResource,
-  { restore, requestedAt }: Asked,
-  seen: Seen,
+  { restore, requestedAt }: ReplaceRequest,
+  seen: ReplaceFacts,
 ): ReplacePlan {
   if (deployment.spec.hibernate === true)
     return buildFault(
@@ -200,7 +204,7 @@ export const isBackedUpFirst = ({ spec }: DeploymentResource): boolean =>
 function findTargetFault(
   deployment: DeploymentResource,
   restore: RestoreSpec,
-  { settings, now }: Seen,
+  { settings, now }: ReplaceFacts,
 ): ReplacePlan | undefined {
   if (restore.withoutBackup === true) return undefined;
   const { backup } = deployment.spec.database ?? {};
@@ -219,7 +223,7 @@ function findTargetFault(
 function planOngoing(
   deployment: DeploymentResource,
   replacement: Replacement,
-  seen: Seen,
+  seen: ReplaceFacts,
 ): ReplacePlan {
   const { backup, target, requestedAt } = replacement;
   if (backup === undefined || target === undefined)

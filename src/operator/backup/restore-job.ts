@@ -34,7 +34,7 @@ asked() { for file in "$SQL"/*; do [ ! -f "$file" ] || { cat "$file" && echo; } 
 ${restoreDump(OWN_DATABASE, 'quiet && asked && cat ../orders/marker.sql && ')}
 ends "$status"`;
 
-type Given = {
+type RestoreOptions = {
   plan: Extract<RestorePlan, { state: 'ready' }>;
   /** The Secret with the address of the database. */
   secret: string;
@@ -45,7 +45,7 @@ type Given = {
 /** Returns the Job that restores a backup: one container reads it from the store, the other restores it. */
 export function restoreJob(
   deployment: DeploymentResource,
-  { plan, secret, requestedAt }: Given,
+  { plan, secret, requestedAt }: RestoreOptions,
   settings: OperatorSettings,
 ): KubeObject {
   const [address, keys] = [buildAddressFile(secret), buildEncryptionFiles(deployment)];

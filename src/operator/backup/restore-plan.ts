@@ -200,7 +200,7 @@ function findByDeployment(restore: RestoreSpec, seen: RestoreSeen): Source | Unk
   const uncopied =
     target === undefined
       ? undefined
-      : checkCopied(restore, { original: deployments(id)[0], target, backups: seen.backups });
+      : checkCopied(restore, deployments(id)[0], target, seen.backups);
   if (uncopied !== undefined) return uncopied;
   if (target !== undefined)
     return { target, id: resolveClaimedId(id, deployments), isDump: hasDumpsAlone(id, seen) };
@@ -211,16 +211,12 @@ function findByDeployment(restore: RestoreSpec, seen: RestoreSeen): Source | Unk
   };
 }
 
-type Copied = {
-  original: DeploymentResource | undefined;
-  target: string;
-  backups: readonly BackupResource[];
-};
-
 /** Decides about a moment after the data of the original was replaced, of which there is no copy. */
 function checkCopied(
   { at }: RestoreSpec,
-  { original, target, backups }: Copied,
+  original: DeploymentResource | undefined,
+  target: string,
+  backups: readonly BackupResource[],
 ): Unknown | undefined {
   if (original === undefined) return undefined;
   const moment = at === undefined ? Infinity : Date.parse(at);

@@ -50,9 +50,10 @@ const readVerification: Read<VerifyDone | VerifyFailure> = (
   return exitCode === 0 && verified !== undefined ? { verified } : undefined;
 };
 
-type Failed = { reason: 'RestoreFailed' | 'TargetMissing'; message: string };
-
-function readResult<R>(state: JobState, read: Read<R>): R | Failed | undefined {
+function readResult<R>(
+  state: JobState,
+  read: Read<R>,
+): R | { reason: 'RestoreFailed' | 'TargetMissing'; message: string } | undefined {
   if (state.is === 'incomplete') return { reason: 'TargetMissing', message: state.message };
   if (state.is === 'lost') return { reason: 'RestoreFailed', message: state.message };
   if (state.is !== 'ended') return undefined;

@@ -22,7 +22,7 @@ const ADVICE: Record<BackupFailureReason, string> = {
   CopyFailed: 'The message has the words of pgBackRest. It is tried again.',
 };
 
-type Seen = {
+type BackupState = {
   settings: OperatorSettings;
   now: Date;
   hibernates: boolean;
@@ -30,7 +30,7 @@ type Seen = {
 };
 
 /** Reports whether the backups of a deployment are as new as it asks for, and why not. */
-export function backupStatement(plan: BackupPlan, seen: Seen): StatedCondition {
+export function backupStatement(plan: BackupPlan, seen: BackupState): StatedCondition {
   const { fault, last, ended, running } = plan;
   if (fault !== undefined) return buildFailedCondition(fault.reason, fault.message);
   const hindrance = running && getBackupHindrance(running);
@@ -137,12 +137,12 @@ function describeNext({ dueAt, spec }: BackupPlan): string {
 }
 
 /** Returns true if one is due for longer than a backup may take. */
-const isOverdue = ({ dueAt, last }: BackupPlan, { settings, now }: Seen): boolean =>
+const isOverdue = ({ dueAt, last }: BackupPlan, { settings, now }: BackupState): boolean =>
   dueAt !== undefined &&
   last !== undefined &&
   now.getTime() - dueAt.getTime() > HOUR + settings.backups.deadlineMinutes * 60_000;
 
-const explainDelay = ({ running }: BackupPlan, { hibernates }: Seen): string => {
+const explainDelay = ({ running }: BackupPlan, { hibernates }: BackupState): string => {
   if (hibernates) return 'The deployment hibernates, and its database with it.';
   return running === undefined
     ? 'It waits for the database, or for its turn.'

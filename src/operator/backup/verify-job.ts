@@ -60,12 +60,11 @@ ends $?`;
  */
 const estimateScratchGi = ({ storageGi }: { storageGi: number }): number => 2 * storageGi + 1;
 
-type Given = { backup: BackupResource; tenant: string };
-
 /** Returns the Job that verifies a backup. Undefined if its target is gone. */
 export function verifyJob(
   deployment: DeploymentResource,
-  { backup, tenant }: Given,
+  backup: BackupResource,
+  tenant: string,
   settings: OperatorSettings,
 ): KubeObject | undefined {
   const target = settings.backups.targets[backup.spec.target];

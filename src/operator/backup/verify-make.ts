@@ -63,13 +63,16 @@ export async function followVerification(
     await note(deps, backup, { verifyWaits: words }, signal);
 }
 
-type End = Pick<Verifying, 'deployment' | 'now' | 'signal'> & { end: VerifyDone | VerifyFailure };
-
 /** Writes how a verification ended, and removes its Job. */
 export async function endVerification(
   deps: OperatorDeps,
   backup: BackupResource,
-  { deployment, end, now, signal }: End,
+  {
+    deployment,
+    end,
+    now,
+    signal,
+  }: Pick<Verifying, 'deployment' | 'now' | 'signal'> & { end: VerifyDone | VerifyFailure },
 ): Promise<void> {
   const at = formatKubernetesTime(now);
   const result =
@@ -111,7 +114,7 @@ async function makeOrFollowJob(
   backup: BackupResource,
   { deployment, tenant, now, signal }: Verifying,
 ): Promise<JobState | VerifyFailure> {
-  const wanted = verifyJob(deployment, { backup, tenant }, deps.settings);
+  const wanted = verifyJob(deployment, backup, tenant, deps.settings);
   if (wanted === undefined)
     return {
       reason: 'TargetMissing',

@@ -19,12 +19,12 @@ export type VerifyPlan = {
   failed: BackupResource | undefined;
 };
 
-type Seen = { backups: readonly BackupResource[]; settings: OperatorSettings; now: Date };
-
 /** Decides about verifications. Undefined if the deployment has none. */
 export function planVerification(
   deployment: DeploymentResource,
-  { backups, settings, now }: Seen,
+  backups: readonly BackupResource[],
+  settings: OperatorSettings,
+  now: Date,
 ): VerifyPlan | undefined {
   const days = settings.backups.verifyDays;
   if (!isVerified(deployment, days)) return undefined;
@@ -39,8 +39,7 @@ export function planVerification(
       failedAt !== undefined && status?.verifyFailed === failedAt && isLater(failedAt, verifiedAt),
   );
   const running = good.find(({ status }) => status?.verifying !== undefined);
-  const dueAt =
-    newest && chooseDueTime({ verifiedAt, failedAt: failed && failedAt, days }, deployment, now);
+  const dueAt = newest && chooseDueTime(verifiedAt, failed && failedAt, days, deployment, now);
   const isDue = running === undefined && dueAt !== undefined && dueAt <= now;
   return { running, dueAt, due: isDue ? newest : undefined, verifiedAt, failed };
 }
@@ -59,11 +58,11 @@ const findLatest = (times: readonly (string | undefined)[]): string | undefined 
     .toSorted((a, b) => Date.parse(a) - Date.parse(b))
     .at(-1);
 
-type Past = { verifiedAt: string | undefined; failedAt: string | undefined; days: number };
-
 /** The first backup is verified at once, then one in so many days. A failed verification is repeated after a day. */
 function chooseDueTime(
-  { verifiedAt, failedAt, days }: Past,
+  verifiedAt: string | undefined,
+  failedAt: string | undefined,
+  days: number,
   { metadata }: DeploymentResource,
   now: Date,
 ): Date {

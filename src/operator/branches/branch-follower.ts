@@ -35,7 +35,7 @@ type Options = {
 };
 
 /** The last look at a branch, if there was one, and when the next one is due. */
-type Known = { subject: string; push: string | undefined; due: number; look?: BranchLook };
+type FollowedBranch = { subject: string; push: string | undefined; due: number; look?: BranchLook };
 
 /**
  * Looks at the branches that deployments follow: when a push event comes, and from time to time where that is asked
@@ -44,7 +44,7 @@ type Known = { subject: string; push: string | undefined; due: number; look?: Br
  */
 export class BranchFollower implements BranchView {
   readonly #options: Options;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, FollowedBranch>();
   readonly #waiting = new Map<string, WaitingLook>();
   readonly #underWay = new Map<string, WaitingLook>();
   readonly #pause = new Pause();

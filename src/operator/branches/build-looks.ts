@@ -39,9 +39,6 @@ const KEPT = 300_000;
 export const isHostAway = (error: unknown): error is Unavailable =>
   error instanceof Unavailable && error.message.startsWith('The git host ');
 
-type Answered = { answer: BuildAnswer; at: number };
-type Away = { error: Error; at: number };
-
 /** A host counts as away for a tenant alone, whose credential or repository may be the reason. */
 const buildAwayKey = ({ tenant, host }: BuildLook): string => `${tenant} ${host}`;
 
@@ -52,8 +49,8 @@ const buildAwayKey = ({ tenant, host }: BuildLook): string => `${tenant} ${host}
  */
 export class BuildLooks implements BuildLooksView {
   readonly #wake: (key: string) => void;
-  readonly #answered = new Map<string, Answered>();
-  readonly #away = new Map<string, Away>();
+  readonly #answered = new Map<string, { answer: BuildAnswer; at: number }>();
+  readonly #away = new Map<string, { error: Error; at: number }>();
   readonly #waiting = new Map<string, BuildLook>();
   readonly #underWay = new Map<string, BuildLook>();
   #until: AbortSignal | undefined;

@@ -24,7 +24,7 @@ import { completeRevision } from './decide.ts';
 import { buildMissingRevision } from './history.ts';
 import { resolveBranchSource } from './look-at-branch.ts';
 import { observeDeployment, type DeploymentWorld } from './observe.ts';
-import type { Facts } from './part.ts';
+import type { DeploymentFacts } from './part.ts';
 import { findDeploymentTenant, resolveTracingState } from './parts/tracing-project.ts';
 import { getNodePort } from './parts/service.ts';
 import { decideRollout } from './rollout.ts';
@@ -40,7 +40,7 @@ export async function observeFacts(
   deps: OperatorDeps,
   deployment: DeploymentResource,
   { signal, now }: { signal: AbortSignal; now: Date },
-): Promise<Facts> {
+): Promise<DeploymentFacts> {
   const { caches, settings, work } = deps;
   const world = observeDeployment(deps, deployment);
   const ports = await keepPorts(deps, deployment, { service: world.service, signal });
@@ -121,12 +121,14 @@ function listTenantDatabases(
     .map((other) => ({ deployment: other, set: findDatabaseSet(caches, other) }));
 }
 
-type Sharing = { deployment: DeploymentResource; share: ShareDecision; world: DeploymentWorld };
-
 /** Returns true if a revision whose pods are all ready gets the traffic: unless it is tried out first. */
 function mayServe(
   complete: string | undefined,
-  { deployment, share: { candidate, aborted }, world }: Sharing,
+  {
+    deployment,
+    share: { candidate, aborted },
+    world,
+  }: { deployment: DeploymentResource; share: ShareDecision; world: DeploymentWorld },
 ): boolean {
   const revision = findRevisionByName(world.revisions, complete);
   if (revision === undefined || aborted?.revision === complete) return false;
@@ -188,7 +190,7 @@ function observeRestores(
   { caches, settings }: OperatorDeps,
   deployment: DeploymentResource,
   live: Pick<DeploymentWorld, 'database'> & { now: Date },
-): Pick<Facts, 'restore' | 'replace'> {
+): Pick<DeploymentFacts, 'restore' | 'replace'> {
   if (deployment.spec.database?.restore === undefined)
     return { restore: undefined, replace: undefined };
   const owners = mapNamespaceOwners(caches, settings);

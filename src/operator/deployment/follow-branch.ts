@@ -37,7 +37,7 @@ export function followBranch({
   return decideByLook(deployment, { branch, look, revisions, mayMake });
 }
 
-type Seen = {
+type BranchState = {
   branch: string;
   look: NonNullable<WrittenFacts['look']>;
   revisions: RevisionResource[];
@@ -47,7 +47,7 @@ type Seen = {
 /** Decides by one look. An event stays unhandled while the host is away, so that nothing is lost. */
 function decideByLook(
   deployment: DeploymentResource,
-  { branch, look: { found, push }, revisions, mayMake }: Seen,
+  { branch, look: { found, push }, revisions, mayMake }: BranchState,
 ): Followed {
   const handled = push === undefined ? {} : { pushHandled: push };
   if ('reason' in found) {

@@ -19,10 +19,16 @@ export function buildMissingRevision(
 }
 
 type History = { limit: number; days: number; now: Date };
-type Given = { deployment: DeploymentResource; settings: OperatorSettings; now: Date };
-
 /** Returns how many revisions a deployment keeps, and for how long. */
-export const resolveHistory = ({ deployment: { spec }, settings, now }: Given): History => ({
+export const resolveHistory = ({
+  deployment: { spec },
+  settings,
+  now,
+}: {
+  deployment: DeploymentResource;
+  settings: OperatorSettings;
+  now: Date;
+}): History => ({
   limit: spec.revisionHistoryLimit ?? settings.revisionHistoryLimit,
   days: settings.revisionHistoryDays,
   now,

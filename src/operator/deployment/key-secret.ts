@@ -10,8 +10,8 @@ import { buildOwnedMetadata } from '../objects/metadata.ts';
 const KEPT = 128;
 
 type Data = Record<string, string>;
-type Kept = { data: Data; annotations: Record<string, string> };
-type Made = { random: (bytes: number) => Buffer; now: Date; overlapHours: number };
+type KeyData = { data: Data; annotations: Record<string, string> };
+type KeyRenewal = { random: (bytes: number) => Buffer; now: Date; overlapHours: number };
 export type KeySecret = KubeObject & { data: Data };
 
 /** Returns the last request for a new key, as the status keeps it. */
@@ -21,7 +21,7 @@ export const getKeyRequest = ({ metadata }: DeploymentResource): string | undefi
 /** Returns the Secret of a key. It is deleted with its deployment; the finalizer finds it by its label. */
 export function buildKeySecret(
   deployment: DeploymentResource,
-  { data, annotations }: Kept,
+  { data, annotations }: KeyData,
 ): KeySecret {
   const metadata = buildOwnedMetadata(deployment, 'key', names.agentKey(deployment.metadata.name));
   return {
@@ -46,8 +46,8 @@ type Live = { data?: Data; metadata: { annotations?: Record<string, string> } };
 export function decideKeyData(
   deployment: DeploymentResource,
   live: Live | undefined,
-  made: Made,
-): Kept {
+  made: KeyRenewal,
+): KeyData {
   const asked = getKeyRequest(deployment);
   const { data = {}, metadata } = live ?? { metadata: {} };
   const current = data[CURRENT_KEY] ?? '';
@@ -67,8 +67,8 @@ export function decideKeyData(
 function pickCurrentKeyData(
   { data = {}, metadata: { annotations = {} } }: Live,
   current: string,
-  { now }: Made,
-): Kept {
+  { now }: KeyRenewal,
+): KeyData {
   const { [ROTATE_KEY]: fulfilled, [PREVIOUS_UNTIL]: until } = annotations;
   const previous = data[PREVIOUS_KEY];
   const kept = fulfilled === undefined ? {} : { [ROTATE_KEY]: fulfilled };

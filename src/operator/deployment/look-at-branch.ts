@@ -14,13 +14,13 @@ import {
   buildBranchSubject,
 } from './pushed.ts';
 
-type Known = Pick<OperatorDeps, 'caches' | 'settings'>;
+type LookDeps = Pick<OperatorDeps, 'caches' | 'settings'>;
 
 type Source = { branch: string; url: string; integration: GitIntegration; builder: Builder };
 
 /** Returns where the branch is, if one is followed and may be. A revision says why it may not. */
 export function resolveBranchSource(
-  { caches, settings }: Known,
+  { caches, settings }: LookDeps,
   deployment: DeploymentResource,
 ): Source | undefined {
   const { builder } = settings;
@@ -66,7 +66,7 @@ function toFollower(deployment: DeploymentResource): Follower | undefined {
 }
 
 /** Finds the deployment and where its branch is. One that is out of bounds is left alone. */
-function findSource(known: Known, key: string): Source | undefined {
+function findSource(known: LookDeps, key: string): Source | undefined {
   const { deployments } = known.caches;
   const deployment =
     deployments.faults.findFault(key) === undefined ? deployments.get(key) : undefined;
@@ -74,7 +74,7 @@ function findSource(known: Known, key: string): Source | undefined {
 }
 
 /** Returns the tenant that a deployment's looks count for, the hosts that they ask, and how often. */
-export function findBranchPlace(known: Known, key: string): BranchPlace | undefined {
+export function findBranchPlace(known: LookDeps, key: string): BranchPlace | undefined {
   const source = findSource(known, key);
   if (source === undefined) return undefined;
   const { tenantId: tenant, pollSeconds } = source.integration;
@@ -87,7 +87,7 @@ export function findBranchPlace(known: Known, key: string): BranchPlace | undefi
 
 /** Asks the git host for the head of the branch that a deployment follows. Undefined: it no longer follows one. */
 export async function lookAtBranch(
-  deps: Known & Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
+  deps: LookDeps & Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
   key: string,
   signal: AbortSignal,
 ): Promise<BranchFound | undefined> {

@@ -82,10 +82,10 @@ export const findDatabaseAndService = (
   ),
 });
 
-type EndpointSlice = { endpoints?: { addresses?: string[] }[] | null };
-
 /** Returns the addresses at which the API server is reached without its Service. */
 const listEndpointAddresses = (slices: KubeObject[]): string[] =>
   slices.flatMap((slice) =>
-    ((slice as EndpointSlice).endpoints ?? []).flatMap(({ addresses = [] }) => addresses),
+    ((slice as { endpoints?: { addresses?: string[] }[] | null }).endpoints ?? []).flatMap(
+      ({ addresses = [] }) => addresses,
+    ),
   );

@@ -26,7 +26,7 @@ export type TracingState =
   | { state: 'missing'; project: KubeObject };
 
 /** The knowledge of one reconcile of a deployment. All of it is observed before anything is done. */
-export type Facts = DeploymentWorld &
+export type DeploymentFacts = DeploymentWorld &
   DatabaseView & {
     deployment: DeploymentResource;
     settings: OperatorSettings;
@@ -59,7 +59,7 @@ export type Facts = DeploymentWorld &
   };
 
 /** The facts after a reconcile has written, with the changes that it made. */
-export type WrittenFacts = Facts & {
+export type WrittenFacts = DeploymentFacts & {
   /** The objects as they were applied. Empty if there was an obstacle. */
   written: KubeObject[];
   /** Objects that could not be written and are of a kind without which a deployment serves. */
@@ -75,11 +75,11 @@ type Act<F, R> = (deps: OperatorDeps, facts: F, signal: AbortSignal) => Promise<
 /** A part of a deployment. The reconcile does the same with each: it prepares, writes objects, steps and reports. */
 export type Part = {
   /** Returns its objects, in the order in which they are made. */
-  desired?: (facts: Facts) => KubeObject[];
+  desired?: (facts: DeploymentFacts) => KubeObject[];
   /** Prepares it, before the objects are written. An obstacle holds this back. */
-  prepare?: Act<Facts, PartPrepared>;
+  prepare?: Act<DeploymentFacts, PartPrepared>;
   /** Takes the place of `prepare` while there is an obstacle. It begins nothing. */
-  whileHeld?: Act<Facts, PartPrepared>;
+  whileHeld?: Act<DeploymentFacts, PartPrepared>;
   /** Fields of the status that stay as they are in a pass that does not prepare it. */
   keeps?: readonly StatusInput[];
   /** Takes a step after the objects are written. An obstacle holds this back, too. */

@@ -9,7 +9,7 @@ import type { Reconcile } from '../kernel/controller.ts';
 import { observeFacts } from './facts.ts';
 import { resolveHistory, listOutdatedRevisions } from './history.ts';
 import { findDatabaseAndService } from './observe.ts';
-import type { Facts, Part, WrittenFacts } from './part.ts';
+import type { DeploymentFacts, Part, WrittenFacts } from './part.ts';
 import { DEPLOYMENT_PARTS } from './parts.ts';
 import { buildDeploymentReport } from './status.ts';
 
@@ -43,12 +43,12 @@ export const reconcileDeployment =
     ]);
   };
 
-type Doing = { deps: OperatorDeps; facts: Facts; signal: AbortSignal };
+type DeploymentPass = { deps: OperatorDeps; facts: DeploymentFacts; signal: AbortSignal };
 
 /** Prepares the parts one after the other. The first trouble holds back all that follow. */
 async function prepare(
   parts: readonly Part[],
-  { deps, facts, signal }: Doing,
+  { deps, facts, signal }: DeploymentPass,
 ): Promise<PartPrepared[]> {
   let trouble = facts.held;
   const prepared: PartPrepared[] = [];
@@ -63,23 +63,27 @@ async function prepare(
   return prepared;
 }
 
-type Writing = Pick<Doing, 'facts' | 'signal'> & { objects: WrittenFacts['written'] };
 type Changed = Pick<WrittenFacts, 'written' | 'refused' | 'revisions' | 'database' | 'service'>;
 
 /** Applies the objects, makes the revision that is asked for, and removes outdated ones. */
 async function write(
   { writer, table }: OperatorDeps,
-  { facts, objects, signal }: Writing,
+  {
+    facts,
+    objects,
+    signal,
+  }: Pick<DeploymentPass, 'facts' | 'signal'> & { objects: WrittenFacts['written'] },
 ): Promise<Changed> {
   const { deployment, missing, children, revisions, active } = facts;
   const dispensable = buildDispensableTest(table);
   const isNeeded = (object: KubeObject): boolean => !dispensable(object);
   const firm = await writer.reconcile(objects.filter(isNeeded), children.filter(isNeeded), signal);
-  const loose = await writeEach(writer, {
-    objects: objects.filter(dispensable),
-    children: children.filter(dispensable),
+  const loose = await writeEach(
+    writer,
+    objects.filter(dispensable),
+    children.filter(dispensable),
     signal,
-  });
+  );
   const written = [...firm, ...loose.written];
   const made = missing !== undefined && (await writer.create(missing, signal)) ? [missing] : [];
   const keeping = facts.rollout.status?.draining.map(({ revision }) => revision) ?? [];
@@ -99,12 +103,12 @@ const buildDispensableTest = (table: OperatorDeps['table']) => {
   return (object: KubeObject): boolean => rows.some(({ kind }) => isOfKind(object, kind));
 };
 
-type Loose = { objects: KubeObject[]; children: KubeObject[]; signal: AbortSignal };
-
 /** Writes objects that a deployment can do without. One that can't be written holds nothing else back. */
 async function writeEach(
   writer: OperatorDeps['writer'],
-  { objects, children, signal }: Loose,
+  objects: KubeObject[],
+  children: KubeObject[],
+  signal: AbortSignal,
 ): Promise<Pick<Changed, 'written' | 'refused'>> {
   const [written, refused]: [KubeObject[], Changed['refused']] = [[], []];
   const tryWrite = async (object: KubeObject, work: () => Promise<KubeObject[]>): Promise<void> => {

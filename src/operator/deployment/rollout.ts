@@ -85,7 +85,7 @@ export function decideRollout(
     .map((draining) => applyWorkCounts(draining, facts));
   const judged = all.map((draining) => ({
     draining,
-    reason: findDrainEnd(draining, { deployment, facts }),
+    reason: findDrainEnd(draining, deployment, facts),
   }));
   const ended = judged.flatMap(({ draining, reason }): Ended[] =>
     reason === undefined ? [] : [{ ...draining, reason }],
@@ -99,7 +99,7 @@ export function decideRollout(
   const status = planRollout(before, { active, staying, share, revisions, now });
   return {
     status,
-    statements: buildDrainingConditions(deployment, { staying, ended, active }),
+    statements: buildDrainingConditions(deployment, staying, ended, active),
     again: findSoonest(share.again, staying.length > 0 ? LOOK : undefined),
   };
 }
@@ -134,12 +134,11 @@ function applyWorkCounts(draining: DrainingRevision, facts: RolloutFacts): Drain
     : { ...draining, runs: work.due + work.running + work.later, threads: work.waiting };
 }
 
-type Judging = { deployment: DeploymentResource; facts: RolloutFacts };
-
 /** Returns why a revision keeps its work no longer; undefined while it does. */
 function findDrainEnd(
   draining: DrainingRevision,
-  { deployment, facts }: Judging,
+  deployment: DeploymentResource,
+  facts: RolloutFacts,
 ): EndReason | undefined {
   const { revision, since } = draining;
   const { revisions, now } = facts;
@@ -206,8 +205,6 @@ function planRollout(
 const shareWords = (candidate: CandidateRevision | undefined): string =>
   candidate === undefined ? '' : [candidate.revision, candidate.share, candidate.by].join();
 
-type Stated = { staying: DrainingRevision[]; ended: Ended[]; active: string };
-
 const count = (number: number | undefined, one: string, many: string): string =>
   number === undefined ? `an unknown number of ${many}` : `${number} ${number === 1 ? one : many}`;
 const describeWork = ({ runs, threads }: DrainingRevision): string =>
@@ -216,7 +213,9 @@ const describeWork = ({ runs, threads }: DrainingRevision): string =>
 /** States which revisions keep work, and in an event which work moves. The last move stays when none does any more. */
 function buildDrainingConditions(
   deployment: DeploymentResource,
-  { staying, ended, active }: Stated,
+  staying: DrainingRevision[],
+  ended: Ended[],
+  active: string,
 ): StatedCondition[] {
   const status = staying.length > 0 ? 'True' : 'False';
   const kept = staying.map(

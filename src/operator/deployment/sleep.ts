@@ -19,10 +19,8 @@ import { getAvailableReplicas } from '../pods/workload-state.ts';
 /** Seconds before something is due in which a deployment wakes: pods, and a database that sleeps too, take some. */
 const AHEAD = 60;
 
-type Sleep = { asleepSince?: string; nextDueAt?: string };
-
 export type SleepDecision = {
-  sleep: Sleep;
+  sleep: { asleepSince?: string; nextDueAt?: string };
   /** Its conditions. None for a deployment that never sleeps. */
   statements: StatedCondition[];
   /** Seconds after which to look again. */
@@ -117,12 +115,10 @@ function findEarliest(...times: (string | undefined)[]): string | undefined {
     .toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
 }
 
-type Asleep = SleepFacts & { since: string; nextDue: string | undefined };
-
 /** Returns why it wakes. Undefined: it sleeps on. */
 function findWakeReason(
   { metadata, status }: DeploymentResource,
-  facts: Asleep,
+  facts: SleepFacts & { since: string; nextDue: string | undefined },
 ): keyof typeof AWAKE | undefined {
   const { since, summary, nextDue, now } = facts;
   // The gateway names the sleep that it ends, so that no clocks are compared and an old wish wakes nobody.

@@ -39,14 +39,15 @@ function findSchema(
 /** The definition of a kind in another version: its schema of the version that is stored. */
 export type OtherDefinition = { kind: string; schema: StructuralSchema };
 
-type Version = { storage?: boolean; schema?: { openAPIV3Schema?: StructuralSchema } };
-
 /** Returns the definitions of a group among the documents of a file. */
 export function listDefinitions(documents: readonly unknown[], group: string): OtherDefinition[] {
   return documents.filter(isObject).flatMap((document) => {
     const { kind, spec } = document as { kind?: unknown; spec?: Json };
     if (kind !== 'CustomResourceDefinition' || spec?.['group'] !== group) return [];
-    const { names, versions } = spec as { names: { kind: string }; versions: Version[] };
+    const { names, versions } = spec as {
+      names: { kind: string };
+      versions: { storage?: boolean; schema?: { openAPIV3Schema?: StructuralSchema } }[];
+    };
     const stored = versions.find(({ storage }) => storage === true);
     return [{ kind: names.kind, schema: stored?.schema?.openAPIV3Schema ?? {} }];
   });

@@ -9,7 +9,7 @@ import type { KindRow } from '../kinds/row.ts';
 import { OPERATOR_KINDS } from '../kinds/table.ts';
 import { listDefinitions, listDroppedFields, type OtherDefinition } from './dropped-fields.ts';
 
-type Asked = {
+type Downgrade = {
   kube: ConnectedKube;
   /** The other version's definitions, as YAML. */
   definitions: string;
@@ -23,7 +23,7 @@ type Asked = {
  * Prints the fields in the specs of stored objects that other definitions do not have. Throws `StartError` if there are
  * any, or if the definitions are none. Changes nothing.
  */
-export async function checkDowngrade(asked: Asked): Promise<void> {
+export async function checkDowngrade(asked: Downgrade): Promise<void> {
   const { out } = asked;
   const others = parseDefinitions(asked.definitions);
   let dropped = 0;
@@ -71,7 +71,7 @@ const listDropped = ({ spec }: KubeObject, { schema }: OtherDefinition): string[
 /** Returns the objects of a kind that the operator watches. A kind without a definition has none. */
 async function readStoredObjects(
   { kind, scope = () => [] }: KindRow,
-  { kube, config, signal }: Asked,
+  { kube, config, signal }: Downgrade,
 ): Promise<KubeObject[]> {
   const read = scope(config).map(({ namespace }) =>
     kube.listAll(kind, namespace === undefined ? {} : { namespace }, signal),

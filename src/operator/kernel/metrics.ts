@@ -228,7 +228,7 @@ type Sample = { labels: Readonly<Record<string, string>>; value: number };
  * The series of an object without their name: one line, or the labels that several have in common and then the rest of
  * each. A list takes more memory than a text.
  */
-type Kept = string | readonly [common: string, ...rest: string[]];
+type StoredLines = string | readonly [common: string, ...rest: string[]];
 
 /** Objects whose series are sent at once, some 20 KB. Larger texts would outlive the next small garbage collection. */
 const AT_ONCE = 20;
@@ -242,7 +242,7 @@ const SHARED = 10_000;
 class ObjectSeries {
   readonly #name: string;
   readonly #help: string;
-  readonly #lines = new Map<string, Kept>();
+  readonly #lines = new Map<string, StoredLines>();
   readonly #shared = new Map<string, string>();
 
   constructor(name: string, help: string) {
@@ -269,7 +269,7 @@ class ObjectSeries {
     yield `# HELP ${name} ${this.#help}\n# TYPE ${name} gauge\n`;
     // Objects that change meanwhile must not come twice.
     const lines = [...this.#lines.values()];
-    const renderLines = (kept: Kept): string => {
+    const renderLines = (kept: StoredLines): string => {
       if (typeof kept === 'string') return `${name}{${kept}`;
       const [common, ...rest] = kept;
       return rest.map((one) => `${name}{${common}${one}`).join('');

@@ -24,12 +24,10 @@ export type RightPlace =
   | 'buildkit'
   | 'git'
   | 'nodes';
-type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
-
 /** Permissions on a kind or a part of its objects in one place. With `only` they are on the object of this name. */
 export type KindRight = {
   at: RightPlace;
-  verbs: Verb[];
+  verbs: ('get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete')[];
   part?: 'status' | 'finalizers' | 'log';
   only?: string;
 };

@@ -7,8 +7,6 @@ import {
 } from '../../schema/platform/tenancy.ts';
 import { buildSettledOutcome, buildStalledOutcome, type Report } from '../kernel/outcome.ts';
 
-type World = { all: readonly ListenerResource[]; joined: JoinedTenant; defaultTenantId: string };
-
 /** How many namespaces a message names at most. */
 const NAMED = 10;
 
@@ -18,7 +16,7 @@ const NAMED = 10;
  */
 export function buildListenerReport(
   listener: ListenerResource,
-  world: World,
+  world: { all: readonly ListenerResource[]; joined: JoinedTenant; defaultTenantId: string },
 ): Report<NonNullable<ListenerResource['status']>> {
   const { all, joined, defaultTenantId } = world;
   const tenant = resolveTenantId(listener.spec, defaultTenantId);

@@ -3,17 +3,14 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import type { Component } from '../../schema/platform/labels.ts';
 import { buildAppliedMetadata } from './metadata.ts';
 
-type Budget = {
-  component: Component;
-  name: string;
-  selector: Record<string, string>;
-  /** Pods that may be away. */ maxUnavailable: number;
-};
-
 /** Returns a disruption budget of a deployment's pods, which drains of nodes respect. */
 export const buildDisruptionBudget = (
   deployment: DeploymentResource,
-  { component, name, selector, maxUnavailable }: Budget,
+  component: Component,
+  name: string,
+  selector: Record<string, string>,
+  /** Pods that may be away. */
+  maxUnavailable: number,
 ): KubeObject => ({
   apiVersion: 'policy/v1',
   kind: 'PodDisruptionBudget',

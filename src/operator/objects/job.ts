@@ -17,10 +17,12 @@ const OUTSIDE_MESHES = {
   },
 };
 
-type PodOfJob = Pick<ObjectMeta, 'labels' | 'annotations'> & { spec: object };
-
 /** Returns a Job. Every Job of ours is made here. */
-export const buildJob = (metadata: ObjectMeta, spec: object, pod: PodOfJob): KubeObject => ({
+export const buildJob = (
+  metadata: ObjectMeta,
+  spec: object,
+  pod: Pick<ObjectMeta, 'labels' | 'annotations'> & { spec: object },
+): KubeObject => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata,

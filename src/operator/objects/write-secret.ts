@@ -4,21 +4,19 @@ import { kinds, type JsonPatch, type KubeObject } from '../../kube/kube.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { buildSetStep } from './ownership.ts';
 
-type Writing = {
-  /** The Secret as it was read. Undefined: there was none. */
-  live: KubeObject | undefined;
-  wanted: KubeObject & { data: Record<string, string> };
-  /** Changes besides the data, such as that of its owner. */
-  more: JsonPatch;
-};
-
 /**
  * Creates a Secret, or gives it the wanted data. One that has it already costs no write. Throws `Unavailable` if
  * somebody else has created it just now, and a conflict if it has changed since it was read.
  */
 export async function writeSecret(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
-  { live, wanted, more }: Writing,
+  /** The Secret as it was read. Undefined: there was none. */
+  live: KubeObject | undefined,
+  wanted: KubeObject & {
+    data: Record<string, string>;
+  },
+  /** Changes besides the data, such as that of its owner. */
+  more: JsonPatch,
   signal: AbortSignal,
 ): Promise<void> {
   const { namespace, name } = wanted.metadata;

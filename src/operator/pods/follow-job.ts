@@ -11,7 +11,7 @@ import {
 /** The events of one Job that are read at most. Equal ones are counted in one. */
 const MOST_EVENTS = 100;
 
-type Looking = { now: Date; signal: AbortSignal };
+type JobLook = { now: Date; signal: AbortSignal };
 
 /** Returns a Job by its name. The operator may list Jobs, and has no right to get one. */
 export async function findJob(
@@ -30,7 +30,7 @@ export async function findJob(
 export async function readHindrance(
   kube: Kube,
   job: KubeObject,
-  { now, signal }: Looking,
+  { now, signal }: JobLook,
 ): Promise<JobHindrance | undefined> {
   if (!isPodless(job, now)) return undefined;
   const { namespace = '', name, uid = '' } = job.metadata;
@@ -54,7 +54,7 @@ export async function readHindrance(
 export async function readPodlessJobState(
   kube: Kube,
   metadata: KubeObject['metadata'],
-  { deadline, ...looking }: Looking & { deadline: string },
+  { deadline, ...looking }: JobLook & { deadline: string },
 ): Promise<JobState | { is: 'absent' }> {
   const job = await findJob(kube, metadata, looking.signal);
   if (job === undefined) return { is: 'absent' };

@@ -53,12 +53,12 @@ export const pickWorkloadFacts = (workload: KubeObject): object => ({
   refused: findReplicaFailure(workload),
 });
 
-type WorkloadCondition = { type: string; status: string; message?: string };
-
 /** Returns why its pods can't be made, in the API server's words, as for a quota or an admission rule. */
 export function findReplicaFailure(workload: KubeObject | undefined): string | undefined {
   const { conditions = [] } =
-    (workload?.status as { conditions?: WorkloadCondition[] } | undefined) ?? {};
+    (workload?.status as
+      | { conditions?: { type: string; status: string; message?: string }[] }
+      | undefined) ?? {};
   const failure = conditions.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );

@@ -95,8 +95,6 @@ const isScaledByOthers = (
   { wanted, limit }: { wanted: number; limit: number },
 ): boolean => live !== undefined && getReplicas(live) > wanted && getReplicas(live) <= limit;
 
-type Size = Pick<WorkloadWish, 'replicas' | 'beganWith'>;
-
 /**
  * Returns the size to apply. A workload that began with more than its least keeps that number in the applied object
  * until somebody else changes it, because until then nobody else owns the field.
@@ -104,7 +102,7 @@ type Size = Pick<WorkloadWish, 'replicas' | 'beganWith'>;
 function decideSize(
   live: KubeObject | undefined,
   range: { wanted: number; least: number; limit: number },
-): Size {
+): Pick<WorkloadWish, 'replicas' | 'beganWith'> {
   const { wanted, least } = range;
   if (live === undefined || !isScaledByOthers(live, range))
     return { replicas: wanted, ...(wanted > least && { beganWith: wanted }) };

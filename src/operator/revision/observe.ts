@@ -153,7 +153,7 @@ export async function observeRevision(
     queue: caches.workloads.get(`${namespace}/${getWorkloadName(name, 'queue')}`),
     queueState: deps.work.queue(key),
     isTriedOut: isTriedOut(revision, deployment, siblings),
-    shareProblem: shareProblem(revision, { deployment, siblings, settings: deps.settings }),
+    shareProblem: shareProblem(revision, deployment, siblings, deps.settings),
     candidate: findCandidateRevision(deployment, name),
     aborted: findAbortedRevision(deployment, name),
     draining: findDrainingRevision(deployment, name),

@@ -1,9 +1,8 @@
 import { explainByLog } from './log-cause.ts';
-import { type Denied, type KubeRefused, buildNameTaken } from '../../kube/errors.ts';
+import type { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
-import { type RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../schema/platform/api-group.ts';
-import { names, toLabelValue } from '../../schema/names.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { names } from '../../schema/names.ts';
 import type { Pin } from '../../schema/platform/pins.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
@@ -18,19 +17,11 @@ import { buildRevisionWorkloads, type RevisionPlan } from './desired.ts';
 import { observeRevision, type Situation } from './observe.ts';
 import { buildRefusedRevisionReport } from './refusal.ts';
 import { buildRevisionReport, type RevisionStatusFields } from './status.ts';
-import { toError } from '../../errors.ts';
-import { type Kube, kinds, type KubeObject } from '../../kube/kube.ts';
-import {
-  DEPLOYMENT,
-  MANAGED_BY,
-  OPERATOR,
-  REVISION,
-  SECRETS_OF,
-} from '../../schema/platform/labels.ts';
-import type { Environment } from './environment.ts';
+import { logTail } from './log-tail.ts';
+import { adoptSecret } from './secret-copy.ts';
 
 /** The observations and the decision of one reconcile of a revision, and the findings of its parts since. */
-type Facts = Situation & {
+type RevisionPass = Situation & {
   decision: Decision;
   secretName?: string | undefined;
   logTail?: string | undefined;
@@ -42,16 +33,18 @@ type Facts = Situation & {
 /** A part of a revision that is no workload. It comes before these, and returns the facts that it changes. */
 type RevisionPart = (
   deps: OperatorDeps,
-  facts: Facts,
+  facts: RevisionPass,
   pass: { signal: AbortSignal; log: Log },
-) => Promise<Partial<Facts>>;
+) => Promise<Partial<RevisionPass>>;
 
 const build: RevisionPart = async (deps, { revision, world, decision }, { signal }) => ({
   decision: await makeBuild(deps, revision, { decision, build: world.build, signal }),
 });
+
 const keepEnvironment: RevisionPart = async (deps, { revision, world }, { signal }) => ({
   secretName: await adoptSecret(deps, revision, { found: world.environment, signal }),
 });
+
 // Logs are read before pods and builds are removed, because they go with them.
 const keepLogs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => {
   const tail = await logTail(deps.kube, revision, { decision, signal, log });
@@ -67,6 +60,7 @@ const keepLogs: RevisionPart = async (deps, { revision, world, decision }, { sig
     decision: { ...decision, message: explainByLog(decision, tail) },
   };
 };
+
 const dropFormerBuild: RevisionPart = async (deps, { revision, decision }, { signal }) => {
   if (decision.build === 'drop') await dropBuild(deps, revision, signal);
   return {};
@@ -83,7 +77,7 @@ export const reconcileRevision =
     const situation = { revision, world, settings };
     const pin =
       revision.status?.pin ?? (isEnded(revision) ? 'None' : choosePin(world.deployment, settings));
-    let facts: Facts = { ...situation, pin, decision: decideRevision(situation) };
+    let facts: RevisionPass = { ...situation, pin, decision: decideRevision(situation) };
     for (const part of PARTS) facts = { ...facts, ...(await part(deps, facts, { signal, log })) };
     const desired = buildRevisionWorkloads(revision, buildRevisionPlan(facts), settings);
     const wanted = desired.map(({ metadata }) => metadata.name);
@@ -97,7 +91,7 @@ export const reconcileRevision =
     });
   };
 
-const buildRevisionPlan = ({ world, decision, secretName, pin }: Facts): RevisionPlan => ({
+const buildRevisionPlan = ({ world, decision, secretName, pin }: RevisionPass): RevisionPlan => ({
   wish: decision.wish,
   pin,
   secretName,
@@ -144,97 +138,3 @@ export const buildRevisionFinalizer =
     } = revision.status ?? {};
     return { outcome: buildSettledOutcome('Nothing is left.', 'Deleted'), statements: [], status };
   };
-
-const LINES = 50;
-const LENGTH = 16_000;
-/**
- * Milliseconds within which a node must answer. One that does not may be gone, and its pod's last lines are no reason
- * to delay the result.
- */
-const PATIENCE = 2000;
-
-/** Reads the last lines that a failed pod wrote. Undefined if there is nothing to read, which is no failure. */
-export async function logTail(
-  kube: Kube,
-  revision: RevisionResource,
-  {
-    decision,
-    signal,
-    log,
-    patience = PATIENCE,
-  }: { decision: Decision; signal: AbortSignal; log: Log; patience?: number },
-): Promise<string | undefined> {
-  const source = decision.diagnosis?.log;
-  const isNews =
-    ['DEPLOY_FAILED', 'BUILD_FAILED'].includes(decision.phase) &&
-    revision.status?.phase !== decision.phase;
-  if (source === undefined || !isNews) return undefined;
-  const { pod, container, previous, namespace = revision.metadata.namespace } = source;
-  const options = { container, tailLines: LINES, previous, once: true };
-  try {
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
-    const text = await kube.readPodLog({ namespace, name: pod }, options, soon);
-    return text === '' ? undefined : text.slice(-LENGTH);
-  } catch (error) {
-    log.debug({ err: toError(error), pod }, 'no log to show');
-    return undefined;
-  }
-}
-
-/**
- * Makes the revision's own copy of a Secret that its user may still change. Returns the name of the Secret that its
- * pods get.
- */
-async function adoptSecret(
-  { kube, writer }: OperatorDeps,
-  revision: RevisionResource,
-  { found, signal }: { found: Environment; signal: AbortSignal },
-): Promise<string | undefined> {
-  if (found.secret === 'ready') return found.name;
-  if (found.secret !== 'to-copy') return undefined;
-  const copy = buildSecretCopy(revision, found.source);
-  const { namespace, name } = copy.metadata;
-  if (
-    !(await writer.create(copy, signal)) &&
-    !isOf(revision, await kube.get(kinds.secret, { namespace, name }, signal))
-  )
-    throw buildNameTaken(`Secret ${name}`);
-  return name;
-}
-
-const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
-  metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
-
-/** Returns a revision's own copy of a Secret that its user may still change, so that the deployed values stay. */
-function buildSecretCopy(
-  { metadata, spec }: RevisionResource,
-  secret: { data?: Record<string, string> },
-): KubeObject {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: {
-      name: names.secretCopy(metadata.name),
-      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: {
-        [DEPLOYMENT]: toLabelValue(spec.deployment),
-        [REVISION]: toLabelValue(metadata.name),
-        [SECRETS_OF]: toLabelValue(spec.deployment),
-        [MANAGED_BY]: OPERATOR,
-      },
-      annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
-      ownerReferences: [
-        {
-          apiVersion: API_VERSION,
-          kind: 'Revision',
-          name: metadata.name,
-          uid: metadata.uid ?? '',
-          controller: true,
-        },
-      ],
-    },
-    type: 'Opaque',
-    immutable: true,
-    data: secret.data ?? {},
-  };
-}

@@ -70,16 +70,12 @@ function isBack(
   return Date.parse(metadata.creationTimestamp ?? '') - Math.min(...replacedAt) <= LATELY * 1000;
 }
 
-type Given = {
-  deployment: Deployment;
-  siblings: RevisionResource[];
-  settings: OperatorSettings;
-};
-
 /** Returns why a revision can't be tried out although the deployment asks for it. */
 export function shareProblem(
   revision: RevisionResource,
-  { deployment, siblings, settings }: Given,
+  deployment: Deployment,
+  siblings: RevisionResource[],
+  settings: OperatorSettings,
 ): string | undefined {
   if (!isTriedOut(revision, deployment, siblings)) return undefined;
   if (settings.gateway === undefined)

@@ -7,18 +7,19 @@ import { toLabelValue } from '../../schema/names.ts';
 export const isNothingServing = (deployment: DeploymentResource | undefined): boolean =>
   deployment?.status?.activeRevision === undefined;
 
-type Readiness = {
-  deployment: DeploymentResource | undefined;
-  hasAddress: boolean;
-  isDatabaseReady: boolean;
-};
-
 /**
  * Returns true if the pods of a revision may be made: once the database takes connections. If nothing serves yet, they
  * start beside it, so that images are pulled and volumes attached meanwhile. The server waits for its database.
  */
-export const mayStart = ({ deployment, hasAddress, isDatabaseReady }: Readiness): boolean =>
-  hasAddress && (isDatabaseReady || isNothingServing(deployment));
+export const mayStart = ({
+  deployment,
+  hasAddress,
+  isDatabaseReady,
+}: {
+  deployment: DeploymentResource | undefined;
+  hasAddress: boolean;
+  isDatabaseReady: boolean;
+}): boolean => hasAddress && (isDatabaseReady || isNothingServing(deployment));
 
 /** Returns the last request to reconcile at once, as the status keeps it. */
 export const reconcileRequest = ({ metadata }: DeploymentResource): string | undefined =>

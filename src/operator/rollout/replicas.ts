@@ -9,12 +9,13 @@ export type Templated = {
     Partial<Pick<RevisionResource['spec'], 'source' | 'sourceConfig'>>;
 };
 
-type Sizes = NonNullable<RevisionResource['spec']['template']['resourceSpec']>;
-
 type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
 
 /** Returns the sizes that a spec names. Deployments from git name none: theirs follow from their type. */
-function resolveSizes({ spec }: Templated, { profile, gateway }: Settings): Sizes {
+function resolveSizes(
+  { spec }: Templated,
+  { profile, gateway }: Settings,
+): NonNullable<RevisionResource['spec']['template']['resourceSpec']> {
   const type = spec.source === 'git' ? spec.sourceConfig?.deploymentType : undefined;
   if (spec.template.resourceSpec !== undefined || type === undefined)
     return spec.template.resourceSpec ?? {};

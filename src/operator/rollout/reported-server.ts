@@ -2,8 +2,6 @@ import type { RevisionResource } from '../../schema/platform/custom-resources.ts
 import { chooseStricterGuard } from '../../schema/platform/guards.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 
-type ServerFields = NonNullable<RevisionResource['status']>;
-
 /**
  * Returns the fields of a revision's status about its server once these facts are reported. Version and prefix keep
  * their first value, and the guard only becomes stricter, so that no later report opens a deployment.
@@ -11,7 +9,7 @@ type ServerFields = NonNullable<RevisionResource['status']>;
 export function mergeServerFields(
   { status = {} }: RevisionResource,
   facts: ServerFacts | undefined,
-): ServerFields {
+): NonNullable<RevisionResource['status']> {
   const isNew = status.serverVersion === undefined;
   const [serverVersion, mountPrefix] = isNew
     ? [facts?.version, facts?.mount_prefix]

@@ -1,9 +1,8 @@
 import type { KubeObject } from '../../kube/kube.ts';
 
-type Endpoint = { addresses?: string[]; conditions?: { ready?: boolean } };
 type Slice = {
   addressType?: string;
-  endpoints?: Endpoint[] | null;
+  endpoints?: { addresses?: string[]; conditions?: { ready?: boolean } }[] | null;
   ports?: { name?: string; port?: number }[] | null;
 };
 

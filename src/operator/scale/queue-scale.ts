@@ -11,14 +11,14 @@ export type QueueBounds = { least: number; most: number };
 export type QueueReason = 'AtRest' | 'Backlog' | 'Quiet' | 'NotReported' | 'AskedByOthers';
 
 /** How many workers the work asked for, from a time on, in milliseconds since the epoch. */
-type Asked = { at: number; workers: number };
+type Demand = { at: number; workers: number };
 
 /** How many queue pods there are to be, why, and the data for the next decision. */
 export type QueueState = {
   desired: number;
   reason: QueueReason;
   message: string;
-  asked: readonly Asked[];
+  asked: readonly Demand[];
   changedAt: number;
 };
 
@@ -110,12 +110,12 @@ function countNeededWorkers(summary: WorkSummary, now: number): number {
 }
 
 /** Adds the number asked for now, and forgets those that ended before a time. Each lasts until the next. */
-function recordDemand(asked: readonly Asked[], next: Asked, since: number): readonly Asked[] {
+function recordDemand(asked: readonly Demand[], next: Demand, since: number): readonly Demand[] {
   const all = asked.at(-1)?.workers === next.workers ? asked : [...asked, next];
   return all.filter((_, at) => (all[at + 1]?.at ?? Infinity) > since);
 }
 
-const findPeakSince = (asked: readonly Asked[], since: number): number =>
+const findPeakSince = (asked: readonly Demand[], since: number): number =>
   Math.max(
     ...asked
       .filter((_, at) => (asked[at + 1]?.at ?? Infinity) > since)

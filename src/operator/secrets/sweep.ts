@@ -39,9 +39,12 @@ const listNamespaces = ({ deployments, listeners }: OperatorDeps['caches']): str
   ]),
 ];
 
-type Look = { kube: Kube; log: Log; signal: AbortSignal };
-
-async function readSecrets(namespace: string, { kube, log, signal }: Look): Promise<KubeObject[]> {
+async function readSecrets(
+  namespace: string,
+  kube: Kube,
+  log: Log,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
   try {
     return (await kube.listAll(
       kinds.secret,
@@ -66,7 +69,7 @@ export async function sweep(
 ): Promise<Set<string>> {
   const places = namespaces.length === 0 ? listNamespaces(caches) : namespaces;
   const secrets = await Promise.all(
-    places.map((namespace) => readSecrets(namespace, { kube, log, signal })),
+    places.map((namespace) => readSecrets(namespace, kube, log, signal)),
   );
   const idle = filterUnreferencedSecrets(secrets.flat(), caches);
   const old = idle.filter(

@@ -41,7 +41,7 @@ export function buildStoreObjects({
   const replicas = deployment.spec.hibernate === true || isAsleep ? 0 : 1;
   if (memory === undefined) return [];
   const set = settleStoreSet(
-    storeSet(deployment, settings, { memory, replicas }),
+    storeSet(deployment, settings, memory, replicas),
     storeAmong(children, deployment),
     deployment.status?.storeTemplate,
   );
@@ -72,12 +72,11 @@ function storeService(deployment: DeploymentResource): KubeObject {
   };
 }
 
-type Size = { memory: number; replicas: number };
-
 function storeSet(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { memory, replicas }: Size,
+  memory: number,
+  replicas: number,
 ): KubeObject {
   const { name } = deployment.metadata;
   return {

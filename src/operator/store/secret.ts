@@ -9,8 +9,6 @@ export const STORE_PORT = 6379;
 /** Bytes that make a password of 32 characters. */
 const PASSWORD_BYTES = 24;
 
-type Made = { random: (bytes: number) => Buffer };
-
 /**
  * Returns the Secret with the password of a deployment's key-value store, and with the address at which its agents find
  * it. It is deleted with its deployment; the finalizer finds it by its label.
@@ -18,7 +16,7 @@ type Made = { random: (bytes: number) => Buffer };
 export function storeSecret(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { random }: Made,
+  random: (bytes: number) => Buffer,
 ): KubeObject {
   const { name, namespace } = deployment.metadata;
   const password = random(PASSWORD_BYTES).toString('base64url');

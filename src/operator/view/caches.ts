@@ -140,10 +140,11 @@ const PACKED = { packed: true, recent: 1000 };
 /** The operator itself makes the objects of these kinds, so no length of their spec is a fault. */
 const OWN = { ...PACKED, specLimit: Infinity };
 
-type CacheGiven = { buildNamespaces?: readonly string[]; table?: KindTable };
-
 /** Creates the caches of a table. */
-export function createCaches({ buildNamespaces, table = OPERATOR_KINDS }: CacheGiven = {}): Caches {
+export function createCaches({
+  buildNamespaces,
+  table = OPERATOR_KINDS,
+}: { buildNamespaces?: readonly string[]; table?: KindTable } = {}): Caches {
   const children = buildChildIndexes(buildNamespaces);
   const createCache = ([name, row]: [string, KindRow]): [string, Cache] => {
     const indexes = { ...(row.child && children), ...findIndexes(name) };

@@ -12,7 +12,7 @@ import type { GitIntegration } from '../../schema/platform/git-connection.ts';
 import { parseRepoAddress } from '../../schema/platform/repo-url.ts';
 import type { OperatorDeps } from './deps.ts';
 
-type Asking = {
+type RemoteLook = {
   integration: GitIntegration;
   url: string;
   builder: Builder;
@@ -36,7 +36,7 @@ export const joinRepositoryHosts = (url: string, { host, apiUrl }: GitIntegratio
 /** Reads the credential for a repository's host; a GitHub App gets a token there. */
 export async function resolveRemote(
   deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
-  { integration, url, builder, signal }: Asking,
+  { integration, url, builder, signal }: RemoteLook,
 ): Promise<Remote> {
   const { credential, data } = await readCredential(deps, integration, { builder, signal });
   const { kind, apiUrl } = integration;
@@ -63,7 +63,7 @@ const encodeBase64 = (text: string): string => Buffer.from(text).toString('base6
 async function readCredential(
   { kube }: Pick<OperatorDeps, 'kube'>,
   { credentialSecret: name }: GitIntegration,
-  { builder: { gitNamespace: namespace }, signal }: Pick<Asking, 'builder' | 'signal'>,
+  { builder: { gitNamespace: namespace }, signal }: Pick<RemoteLook, 'builder' | 'signal'>,
 ): Promise<{ credential?: GitCredential; data?: SecretData }> {
   if (name === undefined) return {};
   const secret = await kube.find(kinds.secret, { namespace, name }, signal);

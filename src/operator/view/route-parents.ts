@@ -69,7 +69,6 @@ export class RouteParents {
 const sortFeatures = (features: ParentFeatures): string[] | null =>
   features === undefined ? null : [...features].toSorted();
 
-type Gateway = KubeObject & { spec?: { gatewayClassName?: string } };
 /** Before it was standard, a feature was its name alone. */
 type GatewayClass = KubeObject & { status?: { supportedFeatures?: (string | { name: string })[] } };
 
@@ -81,7 +80,11 @@ async function readParentFeatures(
   // Without a namespace, the parents of each deployment are others.
   if (kind !== 'Gateway' || namespace === undefined) return undefined;
   try {
-    const gateway = await kube.find<Gateway>(kinds.gateway, { namespace, name }, signal);
+    const gateway = await kube.find<KubeObject & { spec?: { gatewayClassName?: string } }>(
+      kinds.gateway,
+      { namespace, name },
+      signal,
+    );
     const className = gateway?.spec?.gatewayClassName;
     if (className === undefined) return undefined;
     const found = await kube.find<GatewayClass>(kinds.gatewayClass, { name: className }, signal);

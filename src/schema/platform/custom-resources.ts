@@ -411,7 +411,7 @@ type OwnerReference = {
 /** Returns the reference that an object has to the custom resource with which it is deleted. */
 export const buildOwnerReference = (
   kind: 'Deployment' | 'Revision',
-  { name, uid = '' }: Pick<ObjectMeta, 'name' | 'uid'>,
+  { name, uid = '' }: ObjectMeta,
 ): OwnerReference => ({
   apiVersion: API_VERSION,
   kind,

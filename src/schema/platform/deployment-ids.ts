@@ -1,18 +1,16 @@
 import type { DeploymentResource } from './custom-resources.ts';
 
-type Identified = Pick<DeploymentResource, 'metadata' | 'spec'>;
-
 const toLowerId = (id: string | undefined): string => id?.toLowerCase() ?? '';
 
 /** Returns the ids under which a deployment may be known, in lower case: its uid, and the id that its spec claims. */
-export const listDeploymentIds = ({ metadata, spec }: Identified): string[] =>
+export const listDeploymentIds = ({ metadata, spec }: DeploymentResource): string[] =>
   [...new Set([toLowerId(metadata.uid), toLowerId(spec.id)])].filter(Boolean);
 
 /**
  * Returns the deployment that keeps another one from the id that it claims: one whose uid that is, or an older one that
  * claims it too. `others` are those of the same tenant, so that no tenant takes an id from another.
  */
-export function findIdHolder<T extends Identified>(
+export function findIdHolder<T extends DeploymentResource>(
   deployment: T,
   others: readonly T[],
 ): T | undefined {
@@ -30,7 +28,7 @@ export function findIdHolder<T extends Identified>(
 }
 
 /** Returns the id of a deployment: the one that it claims, unless another has it; else its uid. */
-export const chooseDeploymentId = <T extends Identified>(
+export const chooseDeploymentId = <T extends DeploymentResource>(
   deployment: T,
   others: readonly T[],
 ): string =>

@@ -19,11 +19,9 @@ export type GitIntegration = {
   pollSeconds?: number | undefined;
 };
 
-type Stored = { metadata: { uid?: string }; spec: GitIntegrationSpec };
-
 /** Returns the connection that a custom resource describes. */
 export function toGitIntegration(
-  { metadata, spec }: Stored,
+  { metadata, spec }: { metadata: { uid?: string }; spec: GitIntegrationSpec },
   defaultTenantId: string,
 ): GitIntegration {
   const { id, tenantId, installationId = 0, ...rest } = spec;

@@ -69,8 +69,9 @@ export const replacementStatus = {
   ),
 };
 
-type Replacing = { status?: { replacement?: Replacement } | undefined };
-
 /** Returns true while agents must not run, because the data of their database is being replaced. */
-export const isReplacing = ({ status }: Replacing): boolean =>
-  status?.replacement !== undefined && status.replacement.step !== 'Checking';
+export const isReplacing = ({
+  status,
+}: {
+  status?: { replacement?: Replacement } | undefined;
+}): boolean => status?.replacement !== undefined && status.replacement.step !== 'Checking';

@@ -9,11 +9,8 @@ import { toLabelValue, buildRevisionName } from '../names.ts';
 import { hashJson } from '../canonical-json.ts';
 
 /** Returns the hash that decides whether a revision is a new one: of the template, and when it was asked for. */
-export const hashTemplate = ({
-  spec,
-}: {
-  spec: Pick<DeploymentResource['spec'], 'template' | 'requestedAt'>;
-}): string => hashJson([spec.template, spec.requestedAt ?? null]);
+export const hashTemplate = ({ spec }: { spec: DeploymentResource['spec'] }): string =>
+  hashJson([spec.template, spec.requestedAt ?? null]);
 
 /**
  * Returns the revision that a deployment's present generation asks for. Both the REST process and the operator make the

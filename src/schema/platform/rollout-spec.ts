@@ -243,7 +243,7 @@ export type CandidateRevision = Static<typeof CandidateRevision>;
 
 /** Returns the name of the gate that a revision is at. */
 export const buildGateId = (
-  { revision }: Pick<CandidateRevision, 'revision'>,
+  { revision }: CandidateRevision,
   { since }: { since: string },
 ): string => `${revision}/${since}`;
 

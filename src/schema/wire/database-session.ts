@@ -28,7 +28,7 @@ export const ADDRESS_FOLDER = '/gx/address';
 /** The shell's word for that address. `ADDRESS_FILE` names the file. */
 export const OWN_DATABASE = '"$(cat "$ADDRESS_FILE")"';
 
-type Asking = {
+type SessionCall = {
   /** The shell's words after the options that every session has. */
   args?: string;
   options?: readonly string[];
@@ -37,12 +37,12 @@ type Asking = {
 /** Returns the command by which a shell runs SQL in a database, up to the first error and without a user's settings. */
 export const buildPsqlCommand = (
   address: string,
-  { args = '', options = [] }: Asking = {},
+  { args = '', options = [] }: SessionCall = {},
 ): string =>
   `${buildSessionCommand('psql', options)} -X -q -v ON_ERROR_STOP=1${args === '' ? '' : ` ${args}`} ${address}`;
 
 /** Returns the same with answers that a program reads: a row a line, and a space between two columns. */
-export const ask = (address: string, { args = '', options = [] }: Asking = {}): string =>
+export const ask = (address: string, { args = '', options = [] }: SessionCall = {}): string =>
   buildPsqlCommand(address, { args: `-A -t -F ' '${args === '' ? '' : ` ${args}`}`, options });
 
 /** Returns the command that dumps a database. pg_dump names the schema of each object, and looks into none. */

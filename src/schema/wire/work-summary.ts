@@ -72,9 +72,7 @@ const stripUndefined = (counted: Counted): Counted =>
   Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
 
 /** Returns the same work without that of other revisions than the one that serves. */
-export function filterServingWork<S extends Pick<WorkSummary, 'due' | 'running' | 'pinned'>>(
-  summary: S,
-): S {
+export function filterServingWork<S extends WorkSummary>(summary: S): S {
   const sum = (of: 'due' | 'running'): number =>
     (summary.pinned ?? []).reduce((total, work) => total + work[of], 0);
   return {

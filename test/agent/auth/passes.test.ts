@@ -25,7 +25,8 @@ type Given = { pass: string; knows?: string[]; deploymentId?: string; now?: numb
 const caller = ({ pass, knows = [KEY], deploymentId, now = NOW }: Given): AgentCaller =>
   buildPassAuthentication(
     { keys: () => keysOf(...knows), deploymentId, now: () => now * 1000 },
-    { others: openToAll, as: openToUser },
+    openToAll,
+    openToUser,
   )({
     source: '192.0.2.1',
     method: 'GET',

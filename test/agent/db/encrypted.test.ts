@@ -73,11 +73,13 @@ test('one that shows a certificate of another authority, or for another name, is
   writeFileSync(stranger, authority().certificate);
   for (const address of [addressOf('localhost', stranger), addressOf('127.0.0.1')]) {
     await expect(connect(address).query({ text: 'select 1' })).rejects.toThrow(Unavailable);
-    const start = waitForDatabase(connect(address), address, {
-      seconds: 3600,
-      log: silentLog(),
-      signal: new AbortController().signal,
-    });
+    const start = waitForDatabase(
+      connect(address),
+      address,
+      3600,
+      silentLog(),
+      new AbortController().signal,
+    );
     await expect(start).rejects.toThrow(StartError);
     await expect(start).rejects.toThrow(/Database .* can't be reached: .*(certificate|IP)/);
   }

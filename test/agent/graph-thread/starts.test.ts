@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Starts } from '../../../src/agent/graph-thread/running.ts';
+import { Starts } from '../../../src/agent/graph-thread/starts.ts';
 
 /** Asks for a turn for each name, and returns the list that the names of those that begin go to. */
 function asked(starts: Starts, names: string[], begun: string[] = []): string[] {

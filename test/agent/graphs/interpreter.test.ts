@@ -195,11 +195,7 @@ function standIn(name: string, script: string): string {
 }
 
 const examined = (program: string): Promise<string | undefined> =>
-  checkInterpreter({
-    chosen: { program, because: 'this test says so', installer: 'pip' },
-    folder,
-    namedBy: '--python',
-  });
+  checkInterpreter({ program, because: 'this test says so', installer: 'pip' }, folder, '--python');
 
 test.each([
   [

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Asking, Replied } from '../../../src/agent/exchange/exchanges.ts';
+import type { ExchangeRequest, Replied } from '../../../src/agent/exchange/exchanges.ts';
 import { UserCode } from '../../../src/agent/user-code/host.ts';
 import type { OpenCodeRunner } from '../../../src/agent/user-code/worker.ts';
 import { createLog } from '../../../src/log.ts';
@@ -71,7 +71,7 @@ const code = new UserCode({
 });
 afterEach(() => code.close());
 
-const asking = (): Asking<ForApp> => ({
+const asking = (): ExchangeRequest<ForApp> => ({
   head: { method: 'GET', url: 'http://localhost/', headers: [] },
   purpose: { user: undefined },
   body: undefined,

@@ -65,16 +65,13 @@ function podsAt(target: NamedTarget): [string, KubeObject | undefined][] {
       revision: undefined,
       settings: using,
     });
-    return order && backupJob(chat, { backup: backupOf(method), order, secret: 'chat-db' }, using);
+    return order && backupJob(chat, backupOf(method), order, 'chat-db', using);
   };
   return [
     ['a dump', made('dump')],
     ['a copy', made('continuous')],
-    ['a verification of a dump', verifyJob(chat, { backup: backupOf('dump'), tenant: 't' }, using)],
-    [
-      'a verification of a copy',
-      verifyJob(chat, { backup: backupOf('continuous'), tenant: 't' }, using),
-    ],
+    ['a verification of a dump', verifyJob(chat, backupOf('dump'), 't', using)],
+    ['a verification of a copy', verifyJob(chat, backupOf('continuous'), 't', using)],
     ['a restore', restoreJob(chat, { plan: plan(false), secret: 'chat-db' }, using)],
     [
       'a restore into a filled database',

@@ -43,7 +43,7 @@ const record = (time: string, more: BackupResource['status'] = {}): BackupResour
   status: { phase: 'Succeeded', from: time, until: time, size: '1 MB', ...more },
 });
 const plan = (now: string, backups: BackupResource[], { of = chat, days = 7 } = {}) =>
-  planVerification(of, { backups, settings: by(days), now: new Date(now) });
+  planVerification(of, backups, by(days), new Date(now));
 
 describe('a backup is verified', () => {
   const first = record('2026-11-01T02:00:00Z');

@@ -6,10 +6,7 @@ import { refuseByNamed } from '../base/unsearchable.ts';
 /* Protocols of other agents call an assistant by a name that is short, plain, and no other assistant's. */
 
 /** `tool` has letters, digits, `_` and `-`, at most 64. */
-export type AssistantTool = Pick<
-  Assistant,
-  'assistant_id' | 'graph_id' | 'name' | 'description'
-> & { tool: string };
+export type AssistantTool = Assistant & { tool: string };
 
 /** The name in the characters that every client takes, with room for a suffix that tells it from others. */
 const PLAIN = `coalesce(nullif(left(trim(both '_' from regexp_replace(name, '[^a-zA-Z0-9_-]+', '_', 'g')), 55), ''), 'assistant')`;
@@ -53,12 +50,10 @@ export async function findAssistantTool(
   return found;
 }
 
-type Conditions = (parameter: (value: unknown) => string) => [ofAssistant: string, ofTool: string];
-
 async function loadTools(
   db: Db,
   visible: Visible,
-  conditions: Conditions,
+  conditions: (parameter: (value: unknown) => string) => [ofAssistant: string, ofTool: string],
   limit: number,
 ): Promise<AssistantTool[]> {
   await refuseByNamed(db.codec, 'assistant.metadata', visible.metadata);

@@ -20,10 +20,7 @@ export type NewAssistant = Pick<
   'assistant_id' | 'graph_id' | 'name' | 'description' | 'config' | 'context' | 'metadata'
 >;
 
-const openAssistants = <A extends Partial<Assistant>>(
-  { codec }: Pick<Db, 'codec'>,
-  rows: A[],
-): Promise<A[]> =>
+const openAssistants = <A extends Partial<Assistant>>({ codec }: Db, rows: A[]): Promise<A[]> =>
   openRows<A>(codec, rows, { config: 'named', context: 'named', metadata: 'named' });
 
 const sealColumns = async (db: Db, assistant: NewAssistant): Promise<unknown[]> => [
@@ -235,7 +232,7 @@ export function buildAssistantsWhere(
 /** Returns one row more than asked for, where there is a next page. */
 export async function searchAssistants(
   db: Db,
-  search: AssistantSearch & Pick<AssistantFilters, 'graphs' | 'seen'>,
+  search: AssistantSearch & AssistantFilters,
 ): Promise<Partial<Assistant>[]> {
   await refuseByNamed(db.codec, 'assistant.metadata', search.metadata);
   const parameters: unknown[] = [];

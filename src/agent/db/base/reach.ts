@@ -6,8 +6,6 @@ import { isAway, maskPassword, type Database } from './pool.ts';
 /** Milliseconds between attempts: few beside the seconds that a Postgres takes to start, and yet no load on it. */
 const PAUSE = 500;
 
-type Patience = { seconds: number; log: Log; signal: AbortSignal };
-
 /**
  * Connects, so that a wrong address fails the start with a sentence. It tries a database that is not there yet again
  * until the seconds have passed; with 0 there is one attempt. When the signal is aborted meanwhile, it throws the
@@ -16,7 +14,9 @@ type Patience = { seconds: number; log: Log; signal: AbortSignal };
 export async function waitForDatabase(
   db: Database,
   uri: string,
-  { seconds, log, signal }: Patience,
+  seconds: number,
+  log: Log,
+  signal: AbortSignal,
 ): Promise<void> {
   const began = performance.now();
   const measureWait = (): number => Math.round((performance.now() - began) / 100) / 10;

@@ -32,7 +32,7 @@ export const buildPackedWritesSql = (
   w->>4 as channel, w->>5 as type, w->6 as value, nullif((w->7)::text, 'null')::jsonb as before from json_array_elements(${c}.packed_writes) w`;
 
 /** SQL terms: the graph, a checkpoint, the one before which to look, and how many packs to look into. */
-type Wanted = {
+type PackSearch = {
   key: string;
   checkpointId?: string | undefined;
   before?: string | undefined;
@@ -43,7 +43,7 @@ type Wanted = {
  * Which packs can hold the checkpoints that a reader of one graph asks for: a checkpoint, or so many before another
  * one.
  */
-export function buildPacksSql({ key, checkpointId, before, packs }: Wanted): string {
+export function buildPacksSql({ key, checkpointId, before, packs }: PackSearch): string {
   const from = `gx.checkpoint_packs b where ${key}`;
   if (checkpointId !== undefined)
     return `p.last_id = (select min(last_id) from ${from} and last_id >= ${checkpointId})`;

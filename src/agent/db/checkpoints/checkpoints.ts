@@ -148,13 +148,13 @@ async function writeUnlessOver(db: Db, given: AttemptSteps[]): Promise<string[]>
 }
 
 type Under = Pick<AttemptSteps, 'context'>;
-type Written = {
+type NewSteps = {
   blobs: (NewValue & Under)[];
   writes: (Pick<NewWrites, 'taskId'> & NewWrites['writes'][number] & Under)[];
   puts: (NewCheckpoint & Under)[];
 };
 
-async function sealSteps({ codec }: Db, { blobs, writes, puts }: Written) {
+async function sealSteps({ codec }: Db, { blobs, writes, puts }: NewSteps) {
   const sealBytes = async (
     { context }: Under,
     place: Place,
@@ -167,7 +167,7 @@ async function sealSteps({ codec }: Db, { blobs, writes, puts }: Written) {
     type,
     blob,
     ...of
-  }: Written['blobs'][number]): Promise<Buffer | null> =>
+  }: NewSteps['blobs'][number]): Promise<Buffer | null> =>
     blob === null ? null : sealBytes(of, buildValuePlace(channel, version), { type, blob });
   const write = ({
     taskId,
@@ -175,9 +175,9 @@ async function sealSteps({ codec }: Db, { blobs, writes, puts }: Written) {
     type,
     blob,
     ...of
-  }: Written['writes'][number]): Promise<Buffer | null> =>
+  }: NewSteps['writes'][number]): Promise<Buffer | null> =>
     sealBytes(of, writePlace(taskId, channel), { type, blob });
-  const sealPutMetadata = ({ metadata, context }: Written['puts'][number]): Promise<string> =>
+  const sealPutMetadata = ({ metadata, context }: NewSteps['puts'][number]): Promise<string> =>
     runUnderContext(context, () => sealMetadata(codec, toFieldText(metadata)));
   return {
     blobs: await Promise.all(blobs.map(sealValue)),

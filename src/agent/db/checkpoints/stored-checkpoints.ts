@@ -130,10 +130,15 @@ function mayBePacked(
   return namespace === undefined || limit === undefined || found < limit;
 }
 
-type Terms = Record<'thread' | 'graph' | 'id' | 'end' | 'meta' | 'most', string | undefined>;
-
 /** Returns the condition for packs that are opened at all. A filter by metadata may have to open all of them. */
-function buildPacksCondition({ thread, graph, id, end, meta, most }: Terms): string {
+function buildPacksCondition({
+  thread,
+  graph,
+  id,
+  end,
+  meta,
+  most,
+}: Record<'thread' | 'graph' | 'id' | 'end' | 'meta' | 'most', string | undefined>): string {
   if (thread === undefined || graph === undefined) return 'true';
   const packs =
     most !== undefined && meta === undefined ? `${most}::int / ${IN_A_PACK} + 2` : undefined;

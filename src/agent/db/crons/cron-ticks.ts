@@ -66,7 +66,7 @@ export async function loadDueCrons(
 
 /** A tick as it was seen, and the date of the next one; null when the cron fires no more. */
 export type SeenTick = {
-  cron: Pick<DueCron, 'cron_id' | 'next_run_date' | 'updated_at'>;
+  cron: DueCron;
   next: string | null;
 };
 

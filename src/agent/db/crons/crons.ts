@@ -29,7 +29,6 @@ type SealedCron = {
   metadata?: unknown;
   config?: unknown;
 };
-type Sealing = Pick<Db, 'codec'>;
 
 export const buildCronPayloadPlace = (cron_id: string): Place => ({
   kind: 'cron.payload',
@@ -49,7 +48,7 @@ const SEALED_COLUMNS: SealedColumns<SealedCron> = {
 
 /** Opens the sealed parts of crons. */
 export async function openCrons<C extends { cron_id: string }>(
-  { codec }: Sealing,
+  { codec }: Db,
   crons: C[],
 ): Promise<C[]> {
   await openRows<SealedCron>(codec, crons, SEALED_COLUMNS);
@@ -57,7 +56,7 @@ export async function openCrons<C extends { cron_id: string }>(
 }
 
 const openFirstCron = async <C extends { cron_id: string }>(
-  db: Sealing,
+  db: Db,
   crons: C[],
 ): Promise<C | undefined> => (await openCrons(db, crons))[0];
 

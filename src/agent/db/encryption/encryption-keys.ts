@@ -13,7 +13,7 @@ const WORD = 'gx';
 
 type Encrypting = {
   keys: EncryptionSettings | undefined;
-  module: Pick<EncryptionModule, 'encrypts'> | undefined;
+  module: EncryptionModule | undefined;
 };
 
 /** Returns the id of the key that encrypts new values; undefined where none does. */
@@ -76,7 +76,7 @@ async function sealWord(db: Db, keyId: string): Promise<string> {
 }
 
 /** Stores the word as the module wants it, once nothing else is left that it sealed in another way. */
-export async function replaceWord(db: Db, { value }: Pick<Replacements, 'value'>): Promise<void> {
+export async function replaceWord(db: Db, { value }: Replacements): Promise<void> {
   const text = 'select sealed from gx.encryption_key where key_id = $1';
   const [row] = await db.query<{ sealed: Record<string, unknown> }>({ text, values: [MODULE_KEY] });
   const fresh = row && (await value(buildKeyPlace(MODULE_KEY), row.sealed));

@@ -9,7 +9,7 @@ const MOST_OF_TAIL = 16_000;
 const MOST_DROPPED = 1000;
 
 /** A state as it was written whole; `at` is the row's `long_values_at` since then. */
-type Written = { text: string; at: string };
+type StoredState = { text: string; at: string };
 
 /** The text to add to the first `kept` characters (as Postgres counts them) of the text written `at` that time. */
 export type Tail = { kept: number; text: string; at: string };
@@ -17,14 +17,14 @@ export type Tail = { kept: number; text: string; at: string };
 /** Remembers the long states that this process wrote. One that is forgotten is written whole again. */
 export class LongStates {
   readonly #mostCharacters: number;
-  readonly #written = new Map<string, Written>();
+  readonly #written = new Map<string, StoredState>();
   #characters = 0;
 
   constructor(mostCharacters: number) {
     this.#mostCharacters = mostCharacters;
   }
 
-  cacheState(threadId: string, written: Written): void {
+  cacheState(threadId: string, written: StoredState): void {
     this.dropState(threadId);
     this.#written.set(threadId, written);
     this.#characters += written.text.length;

@@ -10,10 +10,7 @@ export const runErrorPlace = (thread_id: string): Place => ({ kind: 'run.error',
 export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', of: run_id });
 
 /** Returns the column of kwargs. Claims ask in SQL whether a run publishes protocol events, so that can be seen. */
-export const buildKwargsColumn = (
-  { protocol }: Pick<RunKwargs, 'protocol'>,
-  sealed: string,
-): string =>
+export const buildKwargsColumn = ({ protocol }: RunKwargs, sealed: string): string =>
   protocol === true && (sealed.startsWith(SEALED_TEXT) || !sealed.includes('"protocol"'))
     ? `{"protocol":true,${sealed.slice(1)}`
     : sealed;

@@ -4,7 +4,7 @@ import type { Db } from '../base/pool.ts';
 
 /** Returns the content of the column of a value, sealed where values are encrypted; null for a missing value. */
 export async function sealField(
-  { codec }: Pick<Db, 'codec'>,
+  { codec }: Db,
   place: Place,
   value: unknown,
 ): Promise<string | null> {
@@ -14,7 +14,7 @@ export async function sealField(
 
 /** Returns the content of the column of metadata, a config or a context. Named fields in it are sealed. */
 export const sealNamedField = async (
-  { codec }: Pick<Db, 'codec'>,
+  { codec }: Db,
   of: RecordName,
   record: unknown,
 ): Promise<string | null> => toField(await sealNamed(codec, of, record));

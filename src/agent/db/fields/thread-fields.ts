@@ -27,10 +27,7 @@ export const buildThreadInterruptsPlace = (thread_id: string): Place => ({
 export const OF_ONE_THREAD: readonly string[] = ['values', 'interrupts', 'error'];
 
 /** Opens rows of threads. Those with `OF_ONE_THREAD` have the thread's id. */
-export const openThreads = <R extends Partial<Thread>>(
-  { codec }: Pick<Db, 'codec'>,
-  rows: R[],
-): Promise<R[]> =>
+export const openThreads = <R extends Partial<Thread>>({ codec }: Db, rows: R[]): Promise<R[]> =>
   openRows<R>(codec, rows, {
     metadata: 'named',
     config: 'named',

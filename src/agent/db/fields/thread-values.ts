@@ -57,7 +57,7 @@ function buildValuesColumns(
  * Postgres would gain nothing by taking it apart. It has no tail: no part of the encrypted text stays the same.
  */
 export async function sealValuesColumns(
-  { codec }: Pick<Db, 'codec'>,
+  { codec }: Db,
   thread_id: string,
   state: StateText,
   tailOf?: (long: string) => Tail | undefined,
@@ -71,7 +71,7 @@ export async function sealValuesColumns(
 
 /** Does the same for a state that is no text yet. */
 export const sealStateColumns = (
-  db: Pick<Db, 'codec'>,
+  db: Db,
   thread_id: string,
   state: unknown,
 ): Promise<ValuesColumns> =>

@@ -204,7 +204,7 @@ const sealInterrupts = async (
 /** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */
 export async function loadEarlierEnd(
   db: Db,
-  { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>,
+  { run_id, worker }: FinishRun,
 ): Promise<Finished | undefined> {
   const [run] = await db.query<Finished>({
     text: `select readers, status, updated_at, webhook is not null as told,

@@ -270,7 +270,7 @@ export function lockCrashedRun(tx: Db, runId: string, worker: string): Promise<L
 /** Returns the call of a lost run; undefined where it can't be decrypted, which must not keep the run from going on. */
 export async function loadLostCall(
   db: Db,
-  { run_id, kwargs }: Pick<Lost, 'run_id' | 'kwargs'>,
+  { run_id, kwargs }: Lost,
 ): Promise<TracedCall | undefined> {
   const [opened] = await openRuns(db, [{ run_id, kwargs }]).catch(() => []);
   return isSealed(opened?.kwargs) ? undefined : (opened?.kwargs as TracedCall | undefined);

@@ -37,7 +37,7 @@ export type Inserted = {
 };
 
 /** The rows that are stored beside the runs: tickets for those that wait, or the worker that has them at once. */
-type Beside = { ticket: TicketInsert } | { starter: Starter };
+type TicketOrStarter = { ticket: TicketInsert } | { starter: Starter };
 
 /**
  * `rich`: threads show the last run that was made on them, whether or not it has begun. `keyed`: the runs of requests
@@ -45,8 +45,7 @@ type Beside = { ticket: TicketInsert } | { starter: Starter };
  */
 type Variant = { guarded: boolean; rich: boolean; keyed: boolean; pin: PinPart };
 type Where = Pick<Variant, 'rich' | 'pin'> & { db: Db };
-type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> &
-  Omit<Inserted, 'run'>;
+type InsertedRow = Run & Omit<Inserted, 'run'>;
 
 /** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
 const FORGOTTEN = 300;
@@ -143,7 +142,7 @@ const INSERTED = `select r.*, t.readers as thread_readers,
 
 /** Returns the statement with its own values. Each kind has a plan of its own, because theirs cost differently. */
 function buildStatement(
-  beside: Beside,
+  beside: TicketOrStarter,
   variant: Variant,
 ): { name: string; text: string; values: unknown[] } {
   const { pin } = variant;
@@ -172,7 +171,7 @@ function buildStatement(
 async function insertSome(
   { db, rich, pin }: Where,
   runs: NewRun[],
-  beside: Beside,
+  beside: TicketOrStarter,
 ): Promise<(Inserted | undefined)[]> {
   const inOrder = runs.toSorted((one, other) => (one.thread_id < other.thread_id ? -1 : 1));
   const texts = new Map(
@@ -282,8 +281,6 @@ function toInsertedRun(
   return { run, thread_readers, empty, thread_seq, revision };
 }
 
-type Queue = { buildInsert(runs: readonly NewRun[]): TicketInsert };
-
 /**
  * Returns the run as it was stored; undefined when its thread is missing and must not be made, or its key is kept
  * already.
@@ -307,7 +304,11 @@ export type RunInserts = {
 /** `pinning`: of this process. */
 type Settings = Pick<Variant, 'rich'> & { pinning: Pinning };
 
-export function runInserts(db: Db, queue: Queue, { rich, pinning }: Settings): RunInserts {
+export function runInserts(
+  db: Db,
+  queue: { buildInsert(runs: readonly NewRun[]): TicketInsert },
+  { rich, pinning }: Settings,
+): RunInserts {
   const shared = { rich, pin: buildPinPart(pinning) };
   const where = { db, ...shared };
   const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>

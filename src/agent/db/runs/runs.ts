@@ -106,10 +106,7 @@ export async function runContexts(
 }
 
 /** Opens the values that runs take from their assistants and threads. */
-export const openRunContexts = <R extends RunContext>(
-  { codec }: Pick<Db, 'codec'>,
-  rows: R[],
-): Promise<R[]> =>
+export const openRunContexts = <R extends RunContext>({ codec }: Db, rows: R[]): Promise<R[]> =>
   openRows<R>(codec, rows, {
     config: 'named',
     context: 'named',
@@ -177,13 +174,15 @@ export async function isThere(
   return row!;
 }
 
-type ListRuns = { limit: number; offset: number; status?: RunStatus | 'timeout' | undefined };
-
 /** Returns runs of the thread as clients see them, newest first (see `getRun`). */
 export async function listRuns(
   db: Db,
   threadId: string,
-  { limit, offset, status }: ListRuns,
+  {
+    limit,
+    offset,
+    status,
+  }: { limit: number; offset: number; status?: RunStatus | 'timeout' | undefined },
 ): Promise<Run[]> {
   const rows = await db.query<Run>({
     name: 'run_list',

@@ -12,7 +12,7 @@ import { buildEndMessagesSql } from '../webhooks/webhooks.ts';
  */
 
 /** The last run of a task. `task`: the task's first run, if it is another. `waits`: for answers to `interrupts`. */
-export type TaskRun = Pick<Run, 'run_id' | 'thread_id' | 'status' | 'created_at' | 'updated_at'> & {
+export type TaskRun = Run & {
   graph_id: string;
   task: string | null;
   error: RunError | null;
@@ -138,10 +138,7 @@ export async function isStillWaiting(tx: Db, runId: string): Promise<boolean> {
  * Ends a task that waits for an answer as if it had been stopped, and lets its thread rest. Does nothing where the
  * answer has come meanwhile. Returns true where a message about it is to be sent.
  */
-export function giveUpTask(
-  db: Database,
-  { thread_id, run_id }: Pick<TaskRun, 'thread_id' | 'run_id'>,
-): Promise<boolean> {
+export function giveUpTask(db: Database, { thread_id, run_id }: TaskRun): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockActive(tx, thread_id);
     if (!(await isStillWaiting(tx, run_id))) return false;

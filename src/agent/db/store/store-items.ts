@@ -23,7 +23,7 @@ export const buildItemPlace = ({ namespace, key }: ItemKey): Place => ({
 });
 
 const openItems = <I extends ItemKey & { value: unknown }>(
-  { codec }: Pick<Db, 'codec'>,
+  { codec }: Db,
   items: I[],
 ): Promise<I[]> => openRows<I>(codec, items, { value: buildItemPlace });
 

@@ -109,7 +109,7 @@ async function deleteUnusedValues(
   });
 }
 
-type Kept = { checkpoint_ns: string; checkpoint_id: string; newest: boolean };
+type KeptCheckpoint = { checkpoint_ns: string; checkpoint_id: string; newest: boolean };
 
 const buildHoldsValueSql = (checkpoint: string, channel: string): string =>
   `exists (select 1 from gx.checkpoint_blobs b where b.thread_id = $1 and b.checkpoint_ns = ${checkpoint}.checkpoint_ns
@@ -120,8 +120,8 @@ const buildHoldsValueSql = (checkpoint: string, channel: string): string =>
  * those before it down to one that has a value, because LangGraph makes the channel's value from their writes.
  * LangGraph's counters, or writes without any value, show which channels are such.
  */
-function loadKeptCheckpoints(tx: Db, threadId: string): Promise<Kept[]> {
-  return tx.query<Kept>({
+function loadKeptCheckpoints(tx: Db, threadId: string): Promise<KeptCheckpoint[]> {
+  return tx.query<KeptCheckpoint>({
     text: `with recursive newest as (
         select distinct on (checkpoint_ns) * from gx.checkpoints where thread_id = $1 order by checkpoint_ns, checkpoint_id desc),
       delta as (
@@ -201,7 +201,7 @@ async function loadBlobContext(tx: Db, key: string[]): Promise<EncryptionContext
 async function storeListsWhole(
   tx: Db,
   threadId: string,
-  { checkpoint_ns, checkpoint_id }: Kept,
+  { checkpoint_ns, checkpoint_id }: KeptCheckpoint,
 ): Promise<void> {
   const [row] = await readCheckpoints(tx, {
     threadId,

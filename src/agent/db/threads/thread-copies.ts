@@ -52,13 +52,11 @@ export function copyThread(
   });
 }
 
-type Copied = Pick<Thread, 'values' | 'interrupts' | 'error'>;
-
 /** Writes the state of a copy, its questions and the error of its last run, as its own. */
 async function sealCopy(
   tx: Db,
   copyId: string,
-  { values, interrupts, error }: Copied,
+  { values, interrupts, error }: Thread,
 ): Promise<void> {
   const { values: short, long } = await sealStateColumns(tx, copyId, values);
   const sealed = [

@@ -75,7 +75,7 @@ export async function searchThreads(
   const text =
     column === undefined
       ? buildStatusSearch(search, read, parameters)
-      : buildColumnSearch(search, { read, column }, parameters);
+      : buildColumnSearch(search, read, column, parameters);
   const found = await db.query<Partial<Thread> & { gx_at?: string; gx_id?: string }>({
     text,
     values: parameters,
@@ -104,11 +104,10 @@ const PLACES: Record<SortedColumn, string> = {
   state_updated_at: buildMicrosecondsSql('state_updated_at'),
 };
 
-type Columns = { read: readonly string[]; column: SortedColumn };
-
 function buildColumnSearch(
   search: PermittedSearch,
-  { read, column }: Columns,
+  read: readonly string[],
+  column: SortedColumn,
   parameters: unknown[],
 ): string {
   const { order } = readThreadOrder(search);
@@ -174,8 +173,6 @@ export async function countThreads(db: Db, filters: Filters): Promise<number> {
   return row?.count ?? 0;
 }
 
-type Sorted = Pick<ThreadSearch, 'sort_by' | 'sort_order'>;
-
 /** A column by which threads are sorted. A status is none, because "busy" is no column. */
 const COLUMNS = ['thread_id', 'created_at', 'updated_at', 'state_updated_at'] as const;
 type SortedColumn = (typeof COLUMNS)[number];
@@ -187,7 +184,7 @@ type ThreadCursor = { value: string; thread_id: string };
 const TIME = /^\d{1,16}$/;
 
 /** Returns how threads are sorted; a column of undefined stands for their statuses. */
-function readThreadOrder({ sort_by: by, sort_order: order }: Sorted): {
+function readThreadOrder({ sort_by: by, sort_order: order }: ThreadSearch): {
   column: SortedColumn | undefined;
   order: 'asc' | 'desc';
 } {
@@ -195,13 +192,13 @@ function readThreadOrder({ sort_by: by, sort_order: order }: Sorted): {
 }
 
 /** Returns the text that a client sends to get the next page of the same search. */
-function encodeThreadCursor(sorted: Sorted, { value, thread_id }: ThreadCursor): string {
+function encodeThreadCursor(sorted: ThreadSearch, { value, thread_id }: ThreadCursor): string {
   const { column, order } = readThreadOrder(sorted);
   return Buffer.from([column, order, value, thread_id].join('|')).toString('base64url');
 }
 
 /** Returns the place that a text names. Throws `Invalid` for one that no page of a search sorted like this has had. */
-function decodeThreadCursor(text: string, sorted: Sorted): ThreadCursor {
+function decodeThreadCursor(text: string, sorted: ThreadSearch): ThreadCursor {
   const { column, order } = readThreadOrder(sorted);
   const parts = Buffer.from(text, 'base64url').toString().split('|');
   const [by, direction, value = '', thread_id = ''] = parts;

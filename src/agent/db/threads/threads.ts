@@ -103,7 +103,7 @@ export async function getThread(
 }
 
 /** The fields of a thread that calls about its state need. */
-export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & {
+export type ThreadHead = Thread & {
   graph_id: string | null;
   /** The living revision that it is pinned to. */
   revision: string | null;
@@ -136,7 +136,7 @@ export async function loadLastConfig(
 ): Promise<buildJsonObjectSchema | undefined> {
   const [run] = await openRuns(
     db,
-    await db.query<{ run_id: string; kwargs: Pick<RunKwargs, 'config' | 'context'> }>({
+    await db.query<{ run_id: string; kwargs: RunKwargs }>({
       name: 'thread_last_kwargs',
       text: `select run_id, kwargs from gx.run where thread_id = $1 and started_at is not null order by created_at desc, run_id desc limit 1`,
       values: [threadId],

@@ -75,10 +75,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     const { data, password } = await ensureDataFolder({ folder, bin, account });
     options.signal?.throwIfAborted();
     const port = await findFreePort();
-    const child = spawnPostgres(
-      { bin, folder, data, account },
-      buildSettings(port, options.durable),
-    );
+    const child = spawnPostgres(bin, folder, data, account, buildSettings(port, options.durable));
     const ended = waitForExit(child).then(release);
     await waitUntilReady(child, { folder, data, port }, options).catch(async (error: unknown) => {
       closePipe(child);
@@ -120,9 +117,13 @@ function prepareFolder(
   return { folder, account };
 }
 
-type Installation = { bin: string; folder: string; data: string; account: Account | undefined };
-
-function spawnPostgres({ bin, folder, data, account }: Installation, args: string[]): ChildProcess {
+function spawnPostgres(
+  bin: string,
+  folder: string,
+  data: string,
+  account: Account | undefined,
+  args: string[],
+): ChildProcess {
   const log = openSync(path.join(folder, 'log'), 'w', 0o600);
   const child = spawn(
     '/bin/sh',

@@ -26,7 +26,7 @@ The folder is made if it is not there; without one, the agent is written here. N
 /** The examples that new projects begin as lie beside src, and beside the folder that src is compiled to. */
 const EXAMPLES = fileURLToPath(new URL('../../../../examples/', import.meta.url));
 
-type Asked = { folder: string; template: Template };
+type NewProject = { folder: string; template: Template };
 
 /** Writes a project. Throws a `StartError` when the arguments are wrong, or when files are in the way. */
 export function runNew(args: string[]): void {
@@ -34,7 +34,7 @@ export function runNew(args: string[]): void {
   process.stdout.write(asked === undefined ? HELP : writeProject(asked));
 }
 
-function parseArguments(args: string[]): Asked | undefined {
+function parseArguments(args: string[]): NewProject | undefined {
   try {
     const options = { help: { type: 'boolean', short: 'h' }, python: { type: 'boolean' } } as const;
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
@@ -50,7 +50,7 @@ function parseArguments(args: string[]): Asked | undefined {
   }
 }
 
-function writeProject({ folder, template }: Asked): string {
+function writeProject({ folder, template }: NewProject): string {
   const target = path.resolve(folder);
   if (existsSync(target) && !statSync(target).isDirectory())
     throw new StartError(`new: ${target} is a file, not a folder.`);

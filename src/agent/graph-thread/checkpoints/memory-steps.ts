@@ -3,9 +3,6 @@ import type { Saver } from './saver.ts';
 import { UNSHOWN } from '../unshown.ts';
 import { refuseReplaced, storeNamed, UnstoredError } from './unstored.ts';
 
-type Put = Parameters<MemorySaver['put']>;
-type PutWrites = Parameters<MemorySaver['putWrites']>;
-
 /** The steps of a run that nobody goes on from, in memory; `keep` stores where it stands after all. */
 export class MemorySteps extends MemorySaver {
   readonly #saver: Saver;
@@ -24,11 +21,11 @@ export class MemorySteps extends MemorySaver {
     };
   }
 
-  override put(...given: Put): ReturnType<MemorySaver['put']> {
+  override put(...given: Parameters<MemorySaver['put']>): ReturnType<MemorySaver['put']> {
     return this.#storeFields(Object.entries(given[1].channel_values), () => super.put(...given));
   }
 
-  override putWrites(...given: PutWrites): Promise<void> {
+  override putWrites(...given: Parameters<MemorySaver['putWrites']>): Promise<void> {
     return this.#storeFields(given[1], () => super.putWrites(...given));
   }
 

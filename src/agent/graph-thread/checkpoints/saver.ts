@@ -19,11 +19,6 @@ import { storeNamed } from './unstored.ts';
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
 type Checkpoint = Parameters<BaseCheckpointSaver['put']>[1];
 type Metadata = Parameters<BaseCheckpointSaver['put']>[2];
-type Versions = Parameters<BaseCheckpointSaver['put']>[3];
-type Writes = Parameters<BaseCheckpointSaver['putWrites']>[1];
-
-type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
-
 const decoder = new TextDecoder();
 /** Digits for the steps of a thread: ten thousand million can be counted. Each checkpoint holds a dozen versions. */
 const VERSION_DIGITS = 10;
@@ -92,7 +87,10 @@ export class Saver extends BaseCheckpointSaver {
     return found && this.#toTuple(found, found.writes);
   }
 
-  override async *list(config: Config, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
+  override async *list(
+    config: Config,
+    options: NonNullable<Parameters<BaseCheckpointSaver['list']>[1]> = {},
+  ): AsyncGenerator<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable as Place;
     const { filter, before, limit } = options;
     const which = {
@@ -183,7 +181,7 @@ export class Saver extends BaseCheckpointSaver {
     config: Config,
     checkpoint: Checkpoint,
     metadata: Metadata,
-    newVersions: Versions,
+    newVersions: Parameters<BaseCheckpointSaver['put']>[3],
   ): Promise<Config> {
     const place = toPlace(config);
     const unshown = config.configurable?.[UNSHOWN] as string[] | undefined;
@@ -222,7 +220,7 @@ export class Saver extends BaseCheckpointSaver {
 
   override async putWrites(
     config: Config,
-    writes: Writes,
+    writes: Parameters<BaseCheckpointSaver['putWrites']>[1],
     taskId: string,
     taskPath = '',
   ): Promise<void> {

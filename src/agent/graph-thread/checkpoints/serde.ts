@@ -193,12 +193,12 @@ export function setField(holder: Json, name: string, value: unknown): void {
   else holder[name] = value;
 }
 
-type Making = { form: Form; late: Late[]; allowed: Allowed };
+type Restoration = { form: Form; late: Late[]; allowed: Allowed };
 
 /** Returns a parsed value with new objects, and leaves the parsed one as it is. */
 function restoreValue(
   part: unknown,
-  making: Making,
+  making: Restoration,
   place: { holder: Json; name: string },
 ): unknown {
   if (!isComposite(part)) return part;
@@ -215,7 +215,7 @@ function restoreValue(
   return restoreParts(part, making);
 }
 
-function restoreParts(parts: Json, making: Making): Json {
+function restoreParts(parts: Json, making: Restoration): Json {
   const holder = (Array.isArray(parts) ? [] : {}) as Json;
   for (const name of Object.keys(parts)) {
     const part = parts[name];
@@ -225,7 +225,7 @@ function restoreParts(parts: Json, making: Making): Json {
 }
 
 /** Returns the object of a class of JavaScript that LangGraph wrote; a record that it did not write stays data. */
-function restoreBuiltIn(record: Json, making: Making): unknown {
+function restoreBuiltIn(record: Json, making: Restoration): unknown {
   const data = readEscapedData(record);
   if (data !== undefined) return restoreParts(data, making);
   const parts = restoreParts(record, making);

@@ -50,7 +50,7 @@ class EmittedEvents implements ProtocolStream {
   #isSilent = false;
   #extensions: Extensions | undefined;
 
-  constructor({ graph_id }: Pick<RunSpec, 'graph_id'>, emit: Emit) {
+  constructor({ graph_id }: RunSpec, emit: Emit) {
     this.#graphId = graph_id;
     this.#emit = emit;
   }

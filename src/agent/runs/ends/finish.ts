@@ -29,11 +29,11 @@ import { runFields } from '../../kernel/run-fields.ts';
 
 type Deps = {
   db: Db;
-  finishes: Pick<Batcher<FinishRun, WrittenEnd>, 'add'>;
+  finishes: Batcher<FinishRun, WrittenEnd>;
   publisher: Publisher;
-  readers: Pick<Readers, 'end'>;
-  signals: Pick<Signals, 'processId'>;
-  eventLog: Pick<StreamLog, 'lifeSeconds'>;
+  readers: Readers;
+  signals: Signals;
+  eventLog: StreamLog;
   host: GraphHost;
   webhooks: Pick<Webhooks, 'wake'>;
   log: Log;
@@ -142,11 +142,7 @@ export async function finish(
  * Writes a line about the end of a run. One that failed has its error, with the node, the place and the stack. The
  * words of an error may quote values, so they stay out of the log where the database has them encrypted.
  */
-function logEnd(
-  log: Log,
-  run: Claimed,
-  end: Pick<FinishEnd, 'status' | 'error' | 'failure'> & { hidesWords: boolean },
-): void {
+function logEnd(log: Log, run: Claimed, end: FinishEnd & { hidesWords: boolean }): void {
   const { status, error, failure, hidesWords } = end;
   if (status !== 'error' || error === null)
     return log.info({ ...runFields(run), status }, 'run ended');
@@ -181,7 +177,7 @@ async function keepWaitingThread(
 
 /** Returns how long the thread of a temporary run stays: for repetitions of its request, or for its readers. */
 function decideRetention(
-  { eventLog }: Pick<Deps, 'eventLog'>,
+  { eventLog }: Deps,
   { resumable, kwargs }: Claimed,
   { end, elsewhere }: { end: FinishEnd; elsewhere: boolean },
 ): number {
@@ -211,7 +207,7 @@ async function writeEnd(
 }
 
 const buildResult = (
-  { status, rest, values, interrupts, error, updated_at }: FinishEnd & Pick<Finished, 'updated_at'>,
+  { status, rest, values, interrupts, error, updated_at }: FinishEnd & Finished,
   feedback: Feedback,
 ): RunResult => ({
   status,

@@ -11,20 +11,18 @@ import { runFields } from '../../kernel/run-fields.ts';
 
 type Deps = TellLostDeps & {
   db: Database;
-  signals: Pick<Signals, 'processId' | 'send'>;
+  signals: Signals;
   tickets: Tickets;
-  jobs: Pick<JobSettings, 'maxAttempts'>;
-  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail' | 'waitUntilStored'>;
+  jobs: JobSettings;
+  eventLog: StreamLog;
   log: Log;
 };
-
-type HandBack = Extract<End, { kind: 'hand-back' }>;
 
 /** Gives a run back to the queue: it continues elsewhere at once, before any new run begins. */
 export async function returnToQueue(
   deps: Deps,
   run: Claimed,
-  { alone, losesLife }: HandBack,
+  { alone, losesLife }: Extract<End, { kind: 'hand-back' }>,
 ): Promise<{ more: boolean }> {
   const { db, signals, tickets, eventLog, log } = deps;
   // The next attempt goes on behind the events of this one, which stores nothing once it has given the run back.

@@ -12,17 +12,15 @@ import { runFields } from '../../kernel/run-fields.ts';
 type Deps = {
   db: Db;
   publisher: Publisher;
-  readers: Pick<Readers, 'end'>;
+  readers: Readers;
   webhooks: Pick<Webhooks, 'wake'>;
   log: Log;
 };
 
-type Published = PublishedRun & { run: Claimed };
-
 /** Undoes a run: deletes it with its checkpoints, and tells its readers that it is over. */
 export async function rollBack(
   { db, publisher, readers, webhooks, log }: Deps,
-  published: Published,
+  published: PublishedRun & { run: Claimed },
 ): Promise<{ more: boolean }> {
   const { run_id, thread_id } = published.run;
   await deleteRunCheckpoints(db, thread_id, run_id);

@@ -20,8 +20,8 @@ import { buildThreadSnapshot } from './snapshot.ts';
 type Deps = {
   db: Db;
   batched: Pick<BatchedStatements, 'keptEvents'>;
-  eventLog: Pick<StreamLog, 'waitUntilWritten' | 'tail'>;
-  signals: Pick<Signals, 'processId'>;
+  eventLog: StreamLog;
+  signals: Signals;
 };
 
 export type ProtocolReading = {
@@ -110,18 +110,20 @@ export async function* loadProtocolRange(
 const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent =>
   typeof event.thread_seq === 'number';
 
-const toSource = ({ db, eventLog }: Pick<Deps, 'db' | 'eventLog'>): StoredIn => ({
+const toSource = ({ db, eventLog }: Deps): StoredIn => ({
   db,
   tail: eventLog.tail,
 });
-
-type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
 
 /**
  * Returns where the reader begins, the thread's last number, and the event that stands for those that are no longer
  * kept.
  */
-async function findStart(deps: Deps, threadId: string, since: number): Promise<Start> {
+async function findStart(
+  deps: Deps,
+  threadId: string,
+  since: number,
+): Promise<{ at: number; last: number; busy: boolean; batches: Batch[] }> {
   const kept = await loadKept(deps, threadId, since);
   const busy = kept?.busy === true;
   if (kept === undefined || kept.last === 0) return { at: 0, last: 0, busy, batches: [] };

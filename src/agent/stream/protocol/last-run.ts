@@ -40,7 +40,7 @@ export const isLifecycle = ({ event }: { event: string }): boolean =>
   parseEventName(event).method === 'lifecycle';
 
 /** Returns the ids of the questions among the events of a run. */
-export const listQuestionIds = (events: Pick<ThreadEvent, 'event' | 'json'>[]): string[] =>
+export const listQuestionIds = (events: ThreadEvent[]): string[] =>
   events
     .filter(({ event }) => isInputRequest(event))
     .map(({ json }) => (JSON.parse(json) as { data: { interrupt_id: string } }).data.interrupt_id);

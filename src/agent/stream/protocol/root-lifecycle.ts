@@ -12,7 +12,7 @@ type RunEnd = {
 };
 
 /** Returns the status that followers see. A run that stopped to wait has ended well, but is interrupted to them. */
-export function toRootStatus({ status, rest }: Pick<RunEnd, 'status' | 'rest'>): RootStatus {
+export function toRootStatus({ status, rest }: RunEnd): RootStatus {
   if (status === 'error') return 'failed';
   return status === 'success' && rest !== 'interrupted' ? 'completed' : 'interrupted';
 }

@@ -7,13 +7,6 @@ import type { RunPart } from './frames.ts';
 import { StoreLog } from './log.ts';
 import { openStore } from './store.ts';
 
-type Deps = {
-  db: Db;
-  settings: StreamSettings;
-  signals: Pick<Signals, 'processId' | 'send'>;
-  log: Log;
-};
-
 /** Calls for readers in this process when others sent events. */
 type Hearing = { publishEventsHere(part: RunPart): void; lookAgainHere(): void };
 
@@ -26,7 +19,17 @@ export type OpenedLog = {
 };
 
 /** Opens the bus between processes: through the table alone, or through a key-value store with the table behind it. */
-export async function openEventLog({ db, settings, signals, log }: Deps): Promise<OpenedLog> {
+export async function openEventLog({
+  db,
+  settings,
+  signals,
+  log,
+}: {
+  db: Db;
+  settings: StreamSettings;
+  signals: Signals;
+  log: Log;
+}): Promise<OpenedLog> {
   const table = new EventLog({ db, lifeSeconds: settings.resumableSeconds, log });
   const skip = async (): Promise<void> => undefined;
   if (settings.store === undefined)

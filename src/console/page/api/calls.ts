@@ -20,13 +20,16 @@ export class Unreached extends Error {
   override name = 'Unreached';
 }
 
-type Around = { tenant: () => string | undefined; ended: (reason: string | undefined) => void };
+type SessionHooks = {
+  tenant: () => string | undefined;
+  ended: (reason: string | undefined) => void;
+};
 
 /** The door to the server: all requests of the page go through it. */
 export class Calls {
-  readonly #around: Around;
+  readonly #around: SessionHooks;
 
-  constructor(around: Around) {
+  constructor(around: SessionHooks) {
     this.#around = around;
   }
 

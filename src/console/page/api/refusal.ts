@@ -1,6 +1,4 @@
-type Field = { loc: readonly unknown[]; msg: string };
-
-const isField = (one: unknown): one is Field =>
+const isField = (one: unknown): one is { loc: readonly unknown[]; msg: string } =>
   typeof one === 'object' && one !== null && 'msg' in one && 'loc' in one;
 
 /** Returns the sentence of a refused request: that of the server, or one by its status. */

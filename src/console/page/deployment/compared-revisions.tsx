@@ -8,15 +8,18 @@ import { listDifferences } from './differences.ts';
 import { Fault } from '../shell/controls.tsx';
 import { Table } from '../shell/table.tsx';
 
-type ComparedProps = {
+/** The fields in which two revisions differ. Of secrets it shows that they do, and never a value. */
+export function ComparedRevisions({
+  deployment,
+  from,
+  to,
+  heads,
+}: {
   deployment: string;
   from: string;
   to: string;
   heads: [before: string, after: string];
-};
-
-/** The fields in which two revisions differ. Of secrets it shows that they do, and never a value. */
-export function ComparedRevisions({ deployment, from, to, heads }: ComparedProps) {
+}) {
   const { calls } = useApp();
   const both = useSignal<[RevisionDetails, RevisionDetails] | undefined>(undefined);
   const refused = useSignal<string | undefined>(undefined);

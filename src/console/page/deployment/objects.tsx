@@ -14,12 +14,12 @@ import { Fault } from '../shell/controls.tsx';
 /** Milliseconds between two looks, while the page is seen. */
 const EVERY = 10_000;
 
-type Found = { pods: DeploymentPod[]; events: DeploymentKubeEvent[]; complete: boolean };
+type FoundObjects = { pods: DeploymentPod[]; events: DeploymentKubeEvent[]; complete: boolean };
 
 /** The pods of the deployment and its events. Both are read again every ten seconds. */
 export function Objects({ detail }: { detail: DeploymentDetail }) {
   const { calls } = useApp();
-  const found = useSignal<Found | undefined>(undefined);
+  const found = useSignal<FoundObjects | undefined>(undefined);
   const refused = useSignal<string | undefined>(undefined);
   useEffect(() => {
     const leaving = new AbortController();
@@ -102,7 +102,7 @@ function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: Deploy
   );
 }
 
-function Events({ events, complete }: Pick<Found, 'events' | 'complete'>) {
+function Events({ events, complete }: Pick<FoundObjects, 'events' | 'complete'>) {
   return (
     <section>
       <h2>Events</h2>

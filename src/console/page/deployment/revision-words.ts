@@ -1,10 +1,11 @@
 import type { Revision, RevisionStatus } from '../../../schema/platform/revision.ts';
 import { formatCommit, formatImage } from '../deployments/source-text.ts';
 
-type Look = 'serving' | 'failed' | 'rolling_out' | 'asleep';
-
 /** How a status of a revision is shown: the word, and the colour of the state that it resembles. */
-export const REVISION_WORDS: Record<RevisionStatus, { word: string; icon: string; look: Look }> = {
+export const REVISION_WORDS: Record<
+  RevisionStatus,
+  { word: string; icon: string; look: 'serving' | 'failed' | 'rolling_out' | 'asleep' }
+> = {
   CREATING: { word: 'Creating', icon: '↻', look: 'rolling_out' },
   QUEUED: { word: 'Queued', icon: '…', look: 'rolling_out' },
   AWAITING_BUILD: { word: 'Waiting for the builder', icon: '…', look: 'rolling_out' },

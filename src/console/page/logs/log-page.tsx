@@ -210,12 +210,14 @@ function formatLineTime(at: string, isUtc: boolean): string {
   return `${day} ${formatTwo(date.getHours())}:${formatTwo(date.getMinutes())}:${formatTwo(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-type Scrolled = { follows: Signal<boolean>; top: Signal<number>; height: Signal<number> };
-
 /** Follows the scrolling of a reader. A scroll that the page itself makes goes to the end, and changes nothing. */
 function useScroll(
   box: { current: HTMLDivElement | null },
-  { follows, top, height }: Scrolled,
+  {
+    follows,
+    top,
+    height,
+  }: { follows: Signal<boolean>; top: Signal<number>; height: Signal<number> },
 ): void {
   useLayoutEffect(() => {
     const { current } = box;

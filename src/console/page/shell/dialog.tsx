@@ -2,15 +2,18 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from './controls.tsx';
 
-type DialogProps = {
+/** A dialog over the page. The browser keeps the focus in it, and gives it back when it closes. */
+export function Dialog({
+  title,
+  close,
+  children,
+  wide = false,
+}: {
   title: string;
   close: () => void;
   children: ComponentChildren;
   wide?: boolean;
-};
-
-/** A dialog over the page. The browser keeps the focus in it, and gives it back when it closes. */
-export function Dialog({ title, close, children, wide = false }: DialogProps) {
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;

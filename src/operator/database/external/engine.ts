@@ -40,14 +40,18 @@ export const external: DatabaseEngine = {
   release: () => Promise.resolve([]),
 };
 
-type Facts = Pick<DatabaseFacts, 'active' | 'secret'> & { view: { agentPods: KubeObject[] } };
-
 /**
  * States whether the external database takes connections. The operator connects to no database, but agent pods do. They
  * are ready only while queue and database answer, and alive without them. If all that run are alive and none is ready,
  * the database is the reason.
  */
-export function buildExternalCondition({ view, active, secret }: Facts): StatedCondition {
+export function buildExternalCondition({
+  view,
+  active,
+  secret,
+}: Pick<DatabaseFacts, 'active' | 'secret'> & {
+  view: { agentPods: KubeObject[] };
+}): StatedCondition {
   if (secret === undefined)
     return buildNotReadyCondition('The Secret of the external database has not been read yet.');
   if ('problem' in secret) return buildNotReadyCondition(secret.problem);

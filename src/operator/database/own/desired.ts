@@ -73,14 +73,7 @@ function buildDatabaseBudget(deployment: DeploymentResource): KubeObject[] {
   if (deployment.spec.database?.podDisruptionBudget !== true) return [];
   const { name } = deployment.metadata;
   const selector = buildPodSelector(name, 'database');
-  return [
-    buildDisruptionBudget(deployment, {
-      component: 'database',
-      name: names.databaseBudget(name),
-      selector,
-      maxUnavailable: 0,
-    }),
-  ];
+  return [buildDisruptionBudget(deployment, 'database', names.databaseBudget(name), selector, 0)];
 }
 
 /**

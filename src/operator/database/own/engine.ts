@@ -38,7 +38,7 @@ import { filterCredentials, type Credential } from './credentials/credential.ts'
 import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
 import { buildAdminCredential, buildDatabaseCredential } from './credentials/secret.ts';
 import { resolveDataSettings } from './data-user.ts';
-import { keepCertificate, type Kept } from './tls/keep.ts';
+import { keepCertificate, type CertificateState } from './tls/keep.ts';
 
 /** The managed database: a Postgres for one deployment, in a StatefulSet of one pod with a volume that outlives it. */
 export const own: DatabaseEngine = {
@@ -99,8 +99,6 @@ export const own: DatabaseEngine = {
   release: removeData,
 };
 
-type Left = { children: KubeObject[]; signal: AbortSignal };
-
 /**
  * Makes the set again for a pod that lost it, because the deployment was deleted between the two steps in which a
  * volume grows. The set adopts the pod and is deleted with it, because the operator itself may not delete pods.
@@ -108,7 +106,7 @@ type Left = { children: KubeObject[]; signal: AbortSignal };
 async function holdPod(
   { writer, settings }: OperatorDeps,
   deployment: DeploymentResource,
-  { children, signal }: Left,
+  { children, signal }: { children: KubeObject[]; signal: AbortSignal },
 ): Promise<void> {
   const isLost = children.some((child) => isOrphan(child, 'database'));
   if (!isLost || children.some(({ kind }) => kind === 'StatefulSet')) return;
@@ -172,7 +170,7 @@ async function prepareDatabase(
   return {
     ...(first.trouble && { trouble: first.trouble }),
     ...(objects && { objects }),
-    ...buildPrepared(deployment, { password, certificate, claimWords }),
+    ...buildPrepared(deployment, password, certificate, claimWords),
   };
 }
 
@@ -191,15 +189,11 @@ async function buildObjectsWithVolume(
   );
 }
 
-type Done = {
-  password: PasswordState;
-  certificate: Kept | undefined;
-  claimWords: string | undefined;
-};
-
 function buildPrepared(
   deployment: DeploymentResource,
-  { password, certificate, claimWords }: Done,
+  password: PasswordState,
+  certificate: CertificateState | undefined,
+  claimWords: string | undefined,
 ): PartPrepared {
   const { status } = deployment;
   const { secret, rotation, requestedAt, again } = password;

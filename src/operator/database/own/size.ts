@@ -28,11 +28,9 @@ export function resolveDatabaseSize(deployment: DeploymentResource, settings: Op
 }
 
 export type StorageRequest = { resources: { requests: { storage: string } } };
-type SetSpec = { volumeClaimTemplates?: { spec: StorageRequest }[] };
-
 /** Returns the bytes of the volume that a live set was made with; undefined without one. */
 export function getStorageBytes(live: KubeObject | undefined): number | undefined {
-  const stored = (live?.spec as SetSpec | undefined)?.volumeClaimTemplates?.[0]?.spec.resources
-    .requests.storage;
+  const stored = (live?.spec as { volumeClaimTemplates?: { spec: StorageRequest }[] } | undefined)
+    ?.volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
   return stored === undefined ? undefined : parseQuantity(stored);
 }

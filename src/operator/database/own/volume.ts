@@ -49,7 +49,7 @@ export async function growVolume(
   if (database === undefined || missing === 0 || isReplacing(deployment)) return undefined;
   if (database.metadata.deletionTimestamp !== undefined)
     return buildGrowingCondition('The StatefulSet of the database is being recreated.');
-  const refusal = await growClaim(deps, deployment, { gibibytes, database, signal });
+  const refusal = await growClaim(deps, deployment, gibibytes, database, signal);
   if (refusal !== undefined) return refusal;
   await deps.writer.remove(database, signal, 'Orphan');
   return buildGrowingCondition('The volume is being enlarged.');
@@ -154,12 +154,12 @@ export async function keepClaimWords(
   }
 }
 
-type Growth = { gibibytes: number; database: KubeObject; signal: AbortSignal };
-
 async function growClaim(
   { kube }: OperatorDeps,
   deployment: DeploymentResource,
-  { gibibytes, database, signal }: Growth,
+  gibibytes: number,
+  database: KubeObject,
+  signal: AbortSignal,
 ) {
   const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment, database) };
   try {

@@ -14,7 +14,7 @@ import { isArchived, isBackupOver } from '../../../schema/platform/backup-spec.t
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
 import { formatKubernetesTime } from '../../../schema/types.ts';
-import type { Facts, Part, WrittenFacts } from '../part.ts';
+import type { DeploymentFacts, Part, WrittenFacts } from '../part.ts';
 import { findDeploymentTenant } from './tracing-project.ts';
 
 /** Seconds after which to look again while a backup is under way, or waits for its turn or the database. */
@@ -36,7 +36,7 @@ export const backup: Part = {
 /** Gives the database the files by which its log is taken or its volume filled, and takes them away again. */
 async function prepareArchive(
   deps: OperatorDeps,
-  facts: Facts,
+  facts: DeploymentFacts,
   signal: AbortSignal,
 ): Promise<PartPrepared> {
   const { deployment, now } = facts;
@@ -65,7 +65,7 @@ async function prepareArchive(
 /** A target that is gone for a while must leave no gap in the log. */
 async function prepareWithoutArchive(
   deps: OperatorDeps,
-  { deployment, backup: plan }: Facts,
+  { deployment, backup: plan }: DeploymentFacts,
   signal: AbortSignal,
 ): Promise<PartPrepared> {
   if (isArchived(deployment) && plan?.fault !== undefined)
@@ -139,7 +139,7 @@ function buildBackupReport({
     settings,
     now,
     hibernates: deployment.spec.hibernate === true,
-    verification: planVerification(deployment, { backups, settings, now }),
+    verification: planVerification(deployment, backups, settings, now),
   });
   const left =
     plan.dueAt === undefined ? undefined : Math.ceil((plan.dueAt.getTime() - now.getTime()) / 1000);

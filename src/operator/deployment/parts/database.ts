@@ -3,10 +3,10 @@ import { getDatabaseEngine } from '../../database/engines.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
 import { isRestoreUndecided } from '../../backup/restore-plan.ts';
 import type { DatabaseView } from '../../database/database.ts';
-import type { Facts, Part } from '../part.ts';
+import type { DeploymentFacts, Part } from '../part.ts';
 
 /** A database that sleeps with its deployment is woken for a backup, and while its data is being replaced. */
-const buildDatabaseView = <F extends Facts>(facts: F): F & DatabaseView => ({
+const buildDatabaseView = <F extends DeploymentFacts>(facts: F): F & DatabaseView => ({
   ...facts,
   isUndecided: isRestoreUndecided(facts.restore),
   isAsleep:

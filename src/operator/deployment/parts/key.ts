@@ -12,14 +12,14 @@ import { writeSecret } from '../../objects/write-secret.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { getKeyRequest, buildKeySecret, decideKeyData, type KeySecret } from '../key-secret.ts';
 import type { PartReport } from '../../reports/part-report.ts';
-import type { Facts, Part } from '../part.ts';
+import type { DeploymentFacts, Part } from '../part.ts';
 
 export const key: Part = {
   prepare: keepKey,
   keeps: ['keySecret', 'keyHashes', 'keyRequest', 'keyPreviousUntil'],
 };
 
-type Pass = Pick<Facts, 'deployment' | 'settings' | 'now'>;
+type Pass = Pick<DeploymentFacts, 'deployment' | 'settings' | 'now'>;
 
 /** Seconds within which most pods have their volumes. */
 const PATIENCE = 30;
@@ -33,7 +33,7 @@ const LONGEST = 20 * 86_400;
  */
 async function keepKey(
   deps: OperatorDeps,
-  { deployment, settings, agentPods, now }: Pass & Facts,
+  { deployment, settings, agentPods, now }: Pass & DeploymentFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {
   const {
@@ -49,11 +49,11 @@ async function keepKey(
   );
   const isAsked = handled !== getKeyRequest(deployment) || !isRequestHandled(deployment);
   if (known !== undefined && hashes !== undefined && !isAsked && left > 0)
-    return buildKeyReport(deployment, { until, left, hashes });
+    return buildKeyReport(deployment, until, left, hashes);
   const wanted = await ensureKeySecret(deps, { deployment, settings, now }, signal);
   const next = wanted.metadata.annotations?.[PREVIOUS_UNTIL];
   const rest = next === undefined ? LONGEST : (Date.parse(next) - now.getTime()) / 1000;
-  return buildKeyReport(deployment, { until: next, left: rest, hashes: hashKeys(wanted) });
+  return buildKeyReport(deployment, next, rest, hashKeys(wanted));
 }
 
 const hashKeys = ({ data }: KeySecret): string[] =>
@@ -61,11 +61,11 @@ const hashKeys = ({ data }: KeySecret): string[] =>
     one === undefined ? [] : [hashGatewayKey(Buffer.from(one, 'base64').toString('utf8').trim())],
   );
 
-type Known = { until: string | undefined; left: number; hashes: string[] };
-
 function buildKeyReport(
   deployment: DeploymentResource,
-  { until, left, hashes }: Known,
+  until: string | undefined,
+  left: number,
+  hashes: string[],
 ): PartReport {
   const request = getKeyRequest(deployment);
   return {
@@ -104,11 +104,9 @@ async function ensureKeySecret(
     live === undefined ? first : buildKeySecret(deployment, decideKeyData(deployment, live, made));
   await writeSecret(
     { kube, writer },
-    {
-      live,
-      wanted,
-      more: [...buildTakeOverPatch(deployment, live), ...buildAnnotationPatch(live, wanted)],
-    },
+    live,
+    wanted,
+    [...buildTakeOverPatch(deployment, live), ...buildAnnotationPatch(live, wanted)],
     signal,
   );
   return wanted;

@@ -40,15 +40,15 @@ function queueReport({
   );
   return {
     status: { queueReplicas: wanted, queueReady: ready, queueSelector: selector.join(',') },
-    statements: [buildQueueCondition(deployment, { wanted, ready, state })],
+    statements: [buildQueueCondition(deployment, wanted, ready, state)],
   };
 }
 
-type Numbers = { wanted: number; ready: number; state: QueueState | undefined };
-
 function buildQueueCondition(
   { spec }: DeploymentResource,
-  { wanted, ready, state }: Numbers,
+  wanted: number,
+  ready: number,
+  state: QueueState | undefined,
 ): StatedCondition {
   const given: Pick<QueueState, 'reason' | 'message'> = state ?? {
     reason: 'NotReported',

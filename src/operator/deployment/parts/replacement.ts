@@ -81,7 +81,7 @@ export const replacing: Part = {
         },
 };
 
-type Doing = {
+type ReplacementPass = {
   deps: OperatorDeps;
   facts: WrittenFacts;
   signal: AbortSignal;
@@ -128,7 +128,10 @@ async function collectVolumes(
   return { status, statements: isOver ? repeatReplacedCondition(deployment) : [], again: [1] };
 }
 
-async function executePlan(plan: ReplacePlan | undefined, doing: Doing): Promise<PartReport> {
+async function executePlan(
+  plan: ReplacePlan | undefined,
+  doing: ReplacementPass,
+): Promise<PartReport> {
   const { deployment } = doing.facts;
   if (plan === undefined) return {};
   switch (plan.state) {
@@ -156,7 +159,7 @@ async function executePlan(plan: ReplacePlan | undefined, doing: Doing): Promise
   }
 }
 
-async function clearRestore(doing: Doing): Promise<PartReport> {
+async function clearRestore(doing: ReplacementPass): Promise<PartReport> {
   const { deployment, restorePods } = doing.facts;
   if (restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined))
     await removeJobs(doing);
@@ -164,7 +167,11 @@ async function clearRestore(doing: Doing): Promise<PartReport> {
 }
 
 /** Looks at the backup, and stops the agents if it can be restored. */
-async function check(order: ReplaceOrder, requestedAt: string, doing: Doing): Promise<PartReport> {
+async function check(
+  order: ReplaceOrder,
+  requestedAt: string,
+  doing: ReplacementPass,
+): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, restorePods: pods, now } = facts;
   const obstacle = await explainDatabaseTrouble(doing);
@@ -205,7 +212,7 @@ async function check(order: ReplaceOrder, requestedAt: string, doing: Doing): Pr
 /** Goes to a former volume, at which nothing has to be looked. */
 function moveToVolume(
   { requestedAt, claim }: Extract<ReplacePlan, { state: 'volume' }>,
-  doing: Doing,
+  doing: ReplacementPass,
 ): PartReport {
   const obstacle = explainPasswordTrouble(doing.facts);
   if (obstacle !== undefined)
@@ -216,7 +223,7 @@ function moveToVolume(
 /** Moves the data that is there, so that there is no backup yet at which to look. */
 async function move(
   { requestedAt, target }: Extract<ReplacePlan, { state: 'move' }>,
-  doing: Doing,
+  doing: ReplacementPass,
 ): Promise<PartReport> {
   const obstacle = await explainDatabaseTrouble(doing);
   if (obstacle !== undefined)
@@ -233,7 +240,11 @@ const explainPasswordTrouble = ({ deployment }: WrittenFacts): string | undefine
   'The restore waits until the password of the database is changed.';
 
 /** Returns why the data can't be backed up now, so that nothing is stopped for it. */
-async function explainDatabaseTrouble({ deps, facts, signal }: Doing): Promise<string | undefined> {
+async function explainDatabaseTrouble({
+  deps,
+  facts,
+  signal,
+}: ReplacementPass): Promise<string | undefined> {
   const { deployment, database, isAsleep } = facts;
   const busy = explainPasswordTrouble(facts);
   if (busy !== undefined) return busy;
@@ -249,7 +260,7 @@ const isUp = (facts: WrittenFacts): boolean =>
 /** Begins the first step in which the agents are stopped. */
 function begin(
   chosen: Omit<Replacement, 'former' | 'image' | 'since' | 'step'>,
-  { facts, kept }: Doing,
+  { facts, kept }: ReplacementPass,
 ): PartReport {
   const [former, image] = [
     claimName(facts.deployment, facts.database),
@@ -286,7 +297,7 @@ const buildStoppedReport = (
 async function replace(
   replacement: Replacement,
   order: ReplaceOrder | undefined,
-  doing: Doing,
+  doing: ReplacementPass,
 ): Promise<PartReport> {
   const { deployment, database, workloads, agentPods } = doing.facts;
   const { databaseVolume = claimName(deployment, database), ...others } = doing.kept;
@@ -304,7 +315,10 @@ const isLate = ({ since }: Replacement, now: Date, minutes: number): boolean =>
   now.getTime() - Date.parse(since) > (PATIENCE + minutes) * 60_000;
 
 /** Backs up the data that is there, and changes the volume. */
-async function backupAndSwitch(replacement: Replacement, doing: Doing): Promise<PartReport> {
+async function backupAndSwitch(
+  replacement: Replacement,
+  doing: ReplacementPass,
+): Promise<PartReport> {
   const { facts, kept } = doing;
   const { requestedAt, former = '', volume = former } = replacement;
   const saved = (await isToBeSaved(replacement, doing)) ? await save(replacement, doing) : 'saved';
@@ -339,7 +353,7 @@ async function backupAndSwitch(replacement: Replacement, doing: Doing): Promise<
 /** Returns false if the data stays on its volume by wish, because that volume may come back, or if it is lost. */
 async function isToBeSaved(
   { target, former = '' }: Replacement,
-  { deps, facts, signal }: Doing,
+  { deps, facts, signal }: ReplacementPass,
 ): Promise<boolean> {
   const { deployment } = facts;
   if (target === undefined || !isBackedUpFirst(deployment)) return false;
@@ -348,7 +362,7 @@ async function isToBeSaved(
 
 async function save(
   replacement: Replacement,
-  { deps, facts, signal }: Doing,
+  { deps, facts, signal }: ReplacementPass,
 ): Promise<'saved' | ReplaceFailure | undefined> {
   const { deployment, backups, now, secret } = facts;
   if (isLate(replacement, now, deps.settings.backups.deadlineMinutes))
@@ -377,7 +391,7 @@ async function save(
 async function restore(
   replacement: Replacement,
   order: ReplaceOrder | undefined,
-  doing: Doing,
+  doing: ReplacementPass,
 ): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, database, databasePods, now, secret, restorePods: pods } = facts;
@@ -422,7 +436,7 @@ async function restore(
 /** Waits for the database on the other volume. It fills it first, if a copy of files is restored. */
 function stepDatabaseStart(
   replacement: Replacement,
-  doing: Doing,
+  doing: ReplacementPass,
 ): PartReport | Promise<PartReport> {
   const { deps, facts, kept } = doing;
   const unfilled = findFillFailure(facts.databasePods);
@@ -437,7 +451,7 @@ function stepDatabaseStart(
 async function finishRestore(
   result: RestoreDone | undefined,
   { requestedAt, former }: Replacement,
-  doing: Doing,
+  doing: ReplacementPass,
 ): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, now } = facts;
@@ -468,7 +482,7 @@ async function finishRestore(
 async function giveUp(
   failure: ReplaceFailure | RestoreFailure,
   replacement: Replacement,
-  doing: Doing,
+  doing: ReplacementPass,
 ): Promise<PartReport> {
   const { former } = replacement;
   await removeJobs(doing);
@@ -485,14 +499,21 @@ async function giveUp(
   );
 }
 
-async function removeJobs({ deps, facts: { deployment, secret }, signal }: Doing): Promise<void> {
+async function removeJobs({
+  deps,
+  facts: { deployment, secret },
+  signal,
+}: ReplacementPass): Promise<void> {
   await removeRestoreJobs(deps, deployment, signal);
   if (secret !== undefined && 'secret' in secret)
     await removeAdoptionJob(deps, deployment, { secret: secret.secret, signal });
 }
 
 /** Lets the agents start again once the database runs on its former volume, and removes the one that was not filled. */
-async function returnToVolume(replacement: Replacement, doing: Doing): Promise<PartReport> {
+async function returnToVolume(
+  replacement: Replacement,
+  doing: ReplacementPass,
+): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, database, databasePods, now } = facts;
   const { requestedAt, former, message = '' } = replacement;
@@ -511,7 +532,7 @@ async function returnToVolume(replacement: Replacement, doing: Doing): Promise<P
 function buildFailedReport(
   failure: ReplaceFailure,
   requestedAt: string,
-  { kept }: Doing,
+  { kept }: ReplacementPass,
 ): PartReport {
   const { replacement: _over, ...others } = kept;
   return {

@@ -71,8 +71,6 @@ async function stepRestore(
 }
 
 type Ready = Extract<RestorePlan, { state: 'ready' }>;
-type Look = Extract<RestorePlan, { state: 'look' }>;
-
 /** Restores a backup that is known, once the database takes connections. */
 async function restoreNow(
   deps: OperatorDeps,
@@ -122,7 +120,7 @@ const describeProgress = ({ refill }: Ready): string =>
 /** Has a Job look at the catalogue, and notes the backup that it finds. The database is made after that. */
 async function lookAtBackup(
   deps: OperatorDeps,
-  { plan, facts }: { plan: Look; facts: WrittenFacts },
+  { plan, facts }: { plan: Extract<RestorePlan, { state: 'look' }>; facts: WrittenFacts },
   signal: AbortSignal,
 ): Promise<PartReport> {
   const { deployment, restorePods: pods, now } = facts;

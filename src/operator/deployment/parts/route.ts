@@ -9,7 +9,7 @@ import type { StatedCondition } from '../../kernel/outcome.ts';
 import { isIngressOpen } from '../../objects/network-policies.ts';
 import { findRevisionByName } from '../../rollout/revisions.ts';
 import { readRouteAnswer, type RouteAnswer } from '../../routes/stored.ts';
-import type { Facts, Part, WrittenFacts } from '../part.ts';
+import type { DeploymentFacts, Part, WrittenFacts } from '../part.ts';
 import { buildRouteObjects } from '../route/objects.ts';
 import { isStripped, buildOutsideAddress } from '../route/plan.ts';
 
@@ -33,8 +33,10 @@ export const outsideRoute: Part = {
   },
 };
 
-const getMountPrefix = (revisions: Facts['revisions'], name: string | undefined): string =>
-  findRevisionByName(revisions, name)?.status?.mountPrefix ?? '';
+const getMountPrefix = (
+  revisions: DeploymentFacts['revisions'],
+  name: string | undefined,
+): string => findRevisionByName(revisions, name)?.status?.mountPrefix ?? '';
 
 const isRoute = ({ object }: WrittenFacts['refused'][number]): boolean =>
   object.kind === 'HTTPRoute' || object.kind === 'Ingress';

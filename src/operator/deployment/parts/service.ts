@@ -114,12 +114,6 @@ export const getNodePort = (live: KubeObject | undefined): number | undefined =>
   (live?.spec as { type?: string; ports?: { nodePort?: number }[] } | undefined)?.ports?.[0]
     ?.nodePort;
 
-type Reached = {
-  service: KubeObject | undefined;
-  mountPrefix?: string | undefined;
-  outside?: string | undefined;
-};
-
 /**
  * Returns where the agent answers: the user's own address, else that of its route, else the node port, else the name
  * inside the cluster. The last two are followed by the prefix of the server's paths, which the route's contains.
@@ -127,7 +121,15 @@ type Reached = {
 export function buildAgentUrl(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { service: live, mountPrefix = '', outside }: Reached,
+  {
+    service: live,
+    mountPrefix = '',
+    outside,
+  }: {
+    service: KubeObject | undefined;
+    mountPrefix?: string | undefined;
+    outside?: string | undefined;
+  },
 ): string {
   return (
     deployment.spec.sourceConfig?.customUrl ??
@@ -165,12 +167,5 @@ function buildAgentBudget(
   if (active === undefined || resolveMaxReplicas(deployment, 'api', settings) < 2) return [];
   const { name } = deployment.metadata;
   const selector = buildPodSelector(name, 'api', active);
-  return [
-    buildDisruptionBudget(deployment, {
-      component: 'agent',
-      name: names.agentBudget(name),
-      selector,
-      maxUnavailable: 1,
-    }),
-  ];
+  return [buildDisruptionBudget(deployment, 'agent', names.agentBudget(name), selector, 1)];
 }

@@ -5,7 +5,7 @@ import { buildAppliedMetadata } from '../../objects/metadata.ts';
 import { isSleeper } from '../../rollout/sleepers.ts';
 import { getAvailableReplicas } from '../../pods/workload-state.ts';
 import { listGatewayEndpoints } from '../../scale/gateways.ts';
-import type { Facts, Part } from '../part.ts';
+import type { DeploymentFacts, Part } from '../part.ts';
 import { buildApiService } from './service.ts';
 
 /** The sleep of a deployment: the callers' way to the gateway meanwhile, and its place in the status. */
@@ -33,7 +33,7 @@ function buildSleepObjects({
   gateways,
   ports,
   isAsleep,
-}: Facts): KubeObject[] {
+}: DeploymentFacts): KubeObject[] {
   const { name, namespace } = deployment.metadata;
   if (!isSleeper(deployment, settings) || target === undefined) return [];
   const direct = buildApiService(deployment, names.directService(name), target);

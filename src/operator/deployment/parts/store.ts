@@ -9,7 +9,7 @@ import type { DeploymentStatusFields, PartReport } from '../../reports/part-repo
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { buildStoreObjects, storeAmong, storeMemory } from '../../store/desired.ts';
 import { storeSecret } from '../../store/secret.ts';
-import type { Facts, Part, WrittenFacts } from '../part.ts';
+import type { DeploymentFacts, Part, WrittenFacts } from '../part.ts';
 
 /** The key-value store of a deployment that asks for one. */
 export const store: Part = {
@@ -25,7 +25,7 @@ export const store: Part = {
  */
 async function keepStore(
   { kube, writer }: OperatorDeps,
-  { deployment, settings }: Facts,
+  { deployment, settings }: DeploymentFacts,
   signal: AbortSignal,
 ): Promise<PartReport> {
   const known = deployment.status?.storeSecret;
@@ -37,7 +37,7 @@ async function keepStore(
   }
   const made = names.storeSecret(name);
   if (known !== made || !isRequestHandled(deployment))
-    await writer.create(storeSecret(deployment, settings, { random: randomBytes }), signal);
+    await writer.create(storeSecret(deployment, settings, randomBytes), signal);
   return { status: { storeSecret: made } };
 }
 

@@ -65,16 +65,19 @@ export function resolveTracingState(
     );
   });
   if (rivals.some((other) => isOlder(other, deployment))) return { state: 'shared' };
-  const isOurs = buildOwnProjectTest(deployment, { tenant, owners, settings });
+  const isOurs = buildOwnProjectTest(deployment, tenant, owners, settings);
   if (caches.tracingProjects.listByIndex(BY_NAME, name).some(isOurs)) return { state: 'there' };
   return { state: 'missing', project: buildTracingProject(deployment, tenant) };
 }
 
-type Whose = { tenant: string | undefined; owners: Owners; settings: OperatorSettings };
-
 /** Returns a predicate that is true for projects of the deployment's tenant, or of its namespace if it has none. */
 const buildOwnProjectTest =
-  ({ metadata: { namespace } }: DeploymentResource, { tenant, owners, settings }: Whose) =>
+  (
+    { metadata: { namespace } }: DeploymentResource,
+    tenant: string | undefined,
+    owners: Owners,
+    settings: OperatorSettings,
+  ) =>
   (project: TracingProjectResource): boolean =>
     tenant === undefined
       ? project.metadata.namespace === namespace

@@ -23,7 +23,7 @@ async function stepVerification(
   signal: AbortSignal,
 ): Promise<PartReport> {
   const { deployment, backups, settings, now, verifyPods } = facts;
-  const plan = planVerification(deployment, { backups, settings, now });
+  const plan = planVerification(deployment, backups, settings, now);
   if (plan === undefined) return endVerifications(deps, facts, signal);
   const verifying = {
     deployment,

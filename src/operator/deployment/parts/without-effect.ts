@@ -26,15 +26,17 @@ export const withoutEffect: Part = {
   }),
 };
 
-type Lacks = Pick<OperatorSettings, 'gateway' | 'route'> & { customUrl?: string | undefined };
-
 /**
  * States which fields of the spec have no effect, that a URL leads nowhere where there are no routes, and, where no
  * gateway is installed, that no server reports.
  */
 export function buildEffectlessConditions(
   fields: string[],
-  { gateway, route, customUrl }: Lacks,
+  {
+    gateway,
+    route,
+    customUrl,
+  }: Pick<OperatorSettings, 'gateway' | 'route'> & { customUrl?: string | undefined },
 ): StatedCondition[] {
   const faults: [reason: string, sentence: string][] = [];
   if (fields.length > 0)

@@ -67,13 +67,11 @@ export function planRoute(
   };
 }
 
-type Asked = { hosts: readonly string[]; path?: string | undefined; fault?: RouteFault };
-
 /** Returns the hosts and the path that a deployment asks for: by its route, its custom URL, or the pattern. */
 function resolveRequestedRoute(
   { route = {}, sourceConfig }: DeploymentSpec,
   own: RoutePlace,
-): Asked {
+): { hosts: readonly string[]; path?: string | undefined; fault?: RouteFault } {
   const { hosts, path } = route;
   if (hosts !== undefined) return { hosts, path };
   if (sourceConfig?.customUrl === undefined) return { hosts: [own.host], path };

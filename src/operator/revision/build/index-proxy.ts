@@ -15,7 +15,7 @@ const MOST = { cpu: 0.2, memoryMb: 192, diskMb: 64 };
 export const hasIndexProxy = ({ indexSecretName }: Builder, { hasBuildkit }: BuildPlace): boolean =>
   indexSecretName !== undefined && !hasBuildkit;
 
-type Given = {
+type IndexProxyOptions = {
   builder: Builder;
   place: BuildPlace;
   imagePullPolicy?: string | undefined;
@@ -33,7 +33,7 @@ export function buildIndexProxy({
   imagePullPolicy,
   proxies,
   tenant,
-}: Given): object[] {
+}: IndexProxyOptions): object[] {
   if (!hasIndexProxy(builder, place)) return [];
   const hasAuthorities = builder.caConfigMapName !== undefined;
   const ca = hasAuthorities ? { NODE_EXTRA_CA_CERTS: '/gx/ca/ca.crt' } : {};

@@ -39,7 +39,7 @@ export async function keepBuildLog(
   if (pod === undefined || revision.status?.buildLog !== undefined) return undefined;
   if (!hasEnded(decision)) return undefined;
   try {
-    const stages = await readStageLogs(deps, pod, { signal, log });
+    const stages = await readStageLogs(deps, pod, signal, log);
     if (stages.every(({ text }) => text === '')) return undefined;
     const object = logObject(revision, packBuildLog(stages));
     // One that is there was kept by an operator that died before it reported it.
@@ -55,12 +55,11 @@ export async function keepBuildLog(
 const hasEnded = ({ phase, image }: Decision): boolean =>
   phase === 'BUILD_FAILED' || phase === 'INTERRUPTED' || image !== undefined;
 
-type Reading = { signal: AbortSignal; log: Log };
-
 async function readStageLogs(
   { kube }: Pick<OperatorDeps, 'kube'>,
   { metadata }: KubeObject,
-  { signal, log }: Reading,
+  signal: AbortSignal,
+  log: Log,
 ): Promise<StageLog[]> {
   const logs: StageLog[] = [];
   for (const stage of BUILD_STAGES) {

@@ -18,13 +18,13 @@ import { hasUserNamespace, mayHaveOwnUsers, chooseBuildPlace, USERS_OFF } from '
 import { buildInLineDecision } from './staged.ts';
 import { buildStagedJob, buildStagedMetadata, type Lent, type StagedSource } from './staged-job.ts';
 
-type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
+type BuildPass = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
 
 /** Requests the build of a revision. Returns the decision as it is then: the build may have to wait, or can't begin. */
 export async function makeBuild(
   deps: OperatorDeps,
   revision: RevisionResource,
-  { decision, build, signal }: Making,
+  { decision, build, signal }: BuildPass,
 ): Promise<Decision> {
   const { builder } = deps.settings;
   const source = build?.source;
@@ -39,18 +39,16 @@ export async function makeBuild(
   if (hasBuildkit && !(await canUseUserNamespaces(deps, signal)))
     return buildFailed({ reason: 'UserNamespacesOff', message: USERS_OFF });
   // The line that the caches show may be a moment old.
-  if (!(await hasPlace(deps, builder, { tenant: source.integration.tenantId, signal })))
+  if (!(await hasPlace(deps, builder, source.integration.tenantId, signal)))
     return buildInLineDecision(1, SOON);
   return beginBuild(deps, revision, { builder, integration: source.integration, decision, signal });
 }
-
-type Beginning = Source & Pick<Making, 'decision' | 'signal'>;
 
 /** Begins the build once its git host has named the commit. The host's answer wakes the revision. */
 async function beginBuild(
   deps: OperatorDeps,
   revision: RevisionResource,
-  { decision, signal, ...source }: Beginning,
+  { decision, signal, ...source }: Source & Pick<BuildPass, 'decision' | 'signal'>,
 ): Promise<Decision> {
   const found = deps.buildLooks.answer(lookBefore(deps, revision, source));
   if (found === undefined)
@@ -113,10 +111,10 @@ const createBuildJob = (
     source,
     decision,
     signal,
-  }: Pick<Making, 'decision' | 'signal'> & { builder: Builder; source: PreparedSource },
+  }: Pick<BuildPass, 'decision' | 'signal'> & { builder: Builder; source: PreparedSource },
 ): Promise<Decision> =>
   deps.buildTurns.run(async () => {
-    if (!(await hasPlace(deps, builder, { tenant: source.tenant, signal })))
+    if (!(await hasPlace(deps, builder, source.tenant, signal)))
       return buildInLineDecision(1, SOON);
     const { namespace, hasBuildkit } = chooseBuildPlace(revision, builder);
     const lent = hasBuildkit
@@ -154,13 +152,12 @@ async function findMadeJob(
   return jobs.find((known) => known.metadata.name === name);
 }
 
-type Asking = { tenant: string; signal: AbortSignal };
-
 /** Returns true if there is a place for one more build of a tenant, by the Jobs of builds that have not ended. */
 async function hasPlace(
   { kube }: OperatorDeps,
   builder: Builder,
-  { tenant, signal }: Asking,
+  tenant: string,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const list = (namespace: string) =>
     kube.listAll(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
@@ -233,10 +230,7 @@ async function createCredentialSecret(
 ): Promise<string | undefined> {
   return (
     source.git &&
-    keep(deps, buildStagedMetadata(revision, namespace, source.tenant), {
-      data: source.git,
-      signal,
-    })
+    keep(deps, buildStagedMetadata(revision, namespace, source.tenant), source.git, signal)
   );
 }
 
@@ -267,10 +261,12 @@ async function createLentSecret(
     ...(trusted !== undefined && { [AUTHORITIES]: Buffer.from(trusted).toString('base64') }),
   };
   if (Object.keys(data).length === 0) return undefined;
-  const secret = await keep(deps, buildStagedMetadata(revision, namespace, source.tenant), {
+  const secret = await keep(
+    deps,
+    buildStagedMetadata(revision, namespace, source.tenant),
     data,
     signal,
-  });
+  );
   return {
     secret,
     git: Object.keys(git),
@@ -291,13 +287,12 @@ async function readRegistryCredential(
   return found.data?.[REGISTRY];
 }
 
-type Kept = { data: Record<string, string>; signal: AbortSignal };
-
 /** Writes the Secret of a build, in place of one that an earlier attempt has left. */
 async function keep(
   { kube, writer }: OperatorDeps,
   metadata: ReturnType<typeof buildStagedMetadata>,
-  { data, signal }: Kept,
+  data: Record<string, string>,
+  signal: AbortSignal,
 ): Promise<string> {
   const { name, namespace = '' } = metadata;
   await kube.delete(kinds.secret, { namespace, name }, {}, signal);

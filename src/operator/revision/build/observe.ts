@@ -39,13 +39,6 @@ export type BuildSituation = {
   settings: OperatorSettings;
 };
 
-type Pass = {
-  deployment: DeploymentResource | undefined;
-  pods: KubeObject[];
-  now: Date;
-  signal: AbortSignal;
-};
-
 /**
  * Observes a build. Returns undefined if nothing is to be built: there is an image or no builder, or the revision may
  * not go on.
@@ -53,7 +46,17 @@ type Pass = {
 export async function observeBuild(
   { kube, settings, caches, buildTurns: { latest } }: OperatorDeps,
   revision: RevisionResource,
-  { deployment, pods, now, signal }: Pass,
+  {
+    deployment,
+    pods,
+    now,
+    signal,
+  }: {
+    deployment: DeploymentResource | undefined;
+    pods: KubeObject[];
+    now: Date;
+    signal: AbortSignal;
+  },
 ): Promise<BuildWorld | undefined> {
   const { builder } = settings;
   if (builder === undefined || findRevisionImage(revision) !== undefined || !mayBuild(deployment))
@@ -71,7 +74,7 @@ export async function observeBuild(
     pod,
     job,
     source: buildSource(caches, settings, revision),
-    place: findPlace(revision, { caches, settings, builder, latest }),
+    place: findPlace(revision, caches, settings, builder, latest),
   };
 }
 
@@ -90,16 +93,12 @@ const isOf =
     pod.metadata.namespace === namespace &&
     (pod.metadata.deletionTimestamp === undefined || getPodStatus(pod).phase === 'Succeeded');
 
-type Lines = {
-  caches: Caches;
-  settings: OperatorSettings;
-  builder: Builder;
-  latest: ReadonlyMap<string, number>;
-};
-
 function findPlace(
   revision: RevisionResource,
-  { caches, settings, builder, latest }: Lines,
+  caches: Caches,
+  settings: OperatorSettings,
+  builder: Builder,
+  latest: ReadonlyMap<string, number>,
 ): number {
   const nameOf = buildTurnNames(caches, settings);
   const toQueuedBuild = (one: RevisionResource): QueuedBuild => ({

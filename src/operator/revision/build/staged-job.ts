@@ -82,7 +82,7 @@ export function buildStagedMetadata(
 export function buildStagedJob(
   revision: RevisionResource,
   source: StagedSource,
-  given: Omit<Given, 'place'>,
+  given: Omit<StageSettings, 'place'>,
 ): KubeObject {
   const place = chooseBuildPlace(revision, given.builder);
   const metadata = buildStagedMetadata(revision, place.namespace, source.tenant);
@@ -132,9 +132,13 @@ export function buildStagedJob(
  */
 const BEYOND_DEADLINE = 60;
 
-type Given = { builder: Builder; place: BuildPlace } & OperatorSettings;
+type StageSettings = { builder: Builder; place: BuildPlace } & OperatorSettings;
 
-function buildPodSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
+function buildPodSpec(
+  revision: RevisionResource,
+  source: StagedSource,
+  given: StageSettings,
+): object {
   const { builder, place } = given;
   const stage = (name: Stage): object => buildContainer(name, { revision, source, given });
   return {
@@ -163,7 +167,7 @@ const READABLE = 0o440;
 
 function buildVolumes(
   { credentialSecret, lent }: StagedSource,
-  { builder, place }: Given,
+  { builder, place }: StageSettings,
 ): object[] {
   if (place.hasBuildkit) return lent === undefined ? [] : buildLentVolumes(lent);
   const { registrySecretName: registry } = builder;
@@ -220,7 +224,7 @@ const BUILDKIT = {
 function chooseSecrets(
   stage: Stage,
   source: StagedSource,
-  { builder, place }: Given,
+  { builder, place }: StageSettings,
 ): { git: boolean; registry: boolean; ca: boolean } {
   const there = place.hasBuildkit
     ? {
@@ -240,9 +244,9 @@ function chooseSecrets(
   };
 }
 
-type Making = { revision: RevisionResource; source: StagedSource; given: Given };
+type StagedBuild = { revision: RevisionResource; source: StagedSource; given: StageSettings };
 
-function buildContainer(stage: Stage, { revision, source, given }: Making): object {
+function buildContainer(stage: Stage, { revision, source, given }: StagedBuild): object {
   const { builder, place, imagePullPolicy } = given;
   const { cpu, memoryMb } = stage === 'build' ? builder : limitSmallStage(builder);
   const disk = { 'ephemeral-storage': formatMebibytes(builder.diskMb + SCRATCH) };
@@ -289,7 +293,7 @@ function buildContainer(stage: Stage, { revision, source, given }: Making): obje
 /** Returns the variables of a stage, never more than it needs. */
 function buildEnvironment(
   stage: Stage,
-  { revision, source, given }: Making,
+  { revision, source, given }: StagedBuild,
 ): Record<string, string | undefined> {
   const { builder, place } = given;
   const { metadata, spec } = revision;

@@ -115,15 +115,14 @@ function decideByStages(pod: KubeObject, builder: Builder, situation: BuildSitua
   );
   return running === undefined
     ? decideStarting(pod, builder, situation)
-    : decideRunning(pod, builder, { stage: running.name, situation });
+    : decideRunning(pod, builder, running.name, situation);
 }
-
-type UnderWay = { stage: string; situation: BuildSituation };
 
 function decideRunning(
   pod: KubeObject,
   builder: Builder,
-  { stage, situation }: UnderWay,
+  stage: string,
+  situation: BuildSituation,
 ): Decision {
   const left = buildSecondsLeft(pod, builder, situation);
   if (left > 0)

@@ -34,13 +34,15 @@ export function buildAddressFields(address: DatabaseAddress): Addressed {
   return { variables, mounts: [mount], volumes: [volume] };
 }
 
-type Container = { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] };
 /** The volume of a pod's temporary files. */
 export const OWN_FOLDER = 'gx-tmp';
 
 /** Returns the same pod with its database at another address. */
 export function replaceDatabaseAddress<
-  T extends { containers: Container[]; volumes?: NamedEntry[] },
+  T extends {
+    containers: { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] }[];
+    volumes?: NamedEntry[];
+  },
 >(pod: T, address: DatabaseAddress): T {
   const { variables, mounts, volumes } = buildAddressFields(address);
   const containers = pod.containers.map((container) =>

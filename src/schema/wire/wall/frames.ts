@@ -16,8 +16,7 @@ type Node = {
   required?: string[];
   items?: Node | Node[];
 };
-type Attachment = { form: 'bytes' | 'text'; value: unknown };
-type Change = (attachment: Attachment) => unknown;
+type Change = (attachment: { form: 'bytes' | 'text'; value: unknown }) => unknown;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' &&

@@ -57,14 +57,17 @@ export function Composer({ session }: { session: ChatSession }) {
   );
 }
 
-type ChoicesProps = {
+function Choices({
+  session,
+  mode,
+  hasForm,
+  choose,
+}: {
   session: ChatSession;
   mode: Mode;
   hasForm: boolean;
   choose: (mode: Mode) => void;
-};
-
-function Choices({ session, mode, hasForm, choose }: ChoicesProps) {
+}) {
   const modes = Object.entries(MODES).filter(([name]) => name !== 'form' || hasForm);
   return (
     <p class="choices">

@@ -1,7 +1,7 @@
 /* The checkpoint from which a message is written once more, so that both ways stay in the thread. */
 
 type Held = { messages: readonly unknown[] };
-type Known = { id: string; parent: string; metadata: Record<string, unknown> };
+type KnownCheckpoint = { id: string; parent: string; metadata: Record<string, unknown> };
 
 const hasMessage = ({ messages }: Held, id: string): boolean =>
   messages.some((one) => typeof one === 'object' && one !== null && 'id' in one && one.id === id);
@@ -26,11 +26,11 @@ export async function findFirstWith(
 
 /** Returns the checkpoint before the step that wrote a message, or before the input that brought it. */
 export function findForkPoint(
-  known: readonly Known[],
+  known: readonly KnownCheckpoint[],
   first: string | undefined,
   place: 'before its input' | 'before its step',
 ): string | undefined {
-  const findKnown = (id: string | undefined): Known | undefined =>
+  const findKnown = (id: string | undefined): KnownCheckpoint | undefined =>
     known.find((one) => one.id === id);
   const before = findKnown(findKnown(first)?.parent);
   if (place === 'before its step' || before?.metadata['source'] !== 'input') return before?.id;

@@ -33,9 +33,15 @@ export function FieldsShown({ fields, texts, faults, change }: FieldsProps) {
   );
 }
 
-type InputProps = { field: FormField; text: string; change: (text: string) => void };
-
-function Input({ field: { name, kind, choices, isRequired }, text, change }: InputProps) {
+function Input({
+  field: { name, kind, choices, isRequired },
+  text,
+  change,
+}: {
+  field: FormField;
+  text: string;
+  change: (text: string) => void;
+}) {
   if (kind === 'truth')
     return (
       <input

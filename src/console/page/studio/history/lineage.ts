@@ -1,7 +1,8 @@
-type Linked = { id: string; parent: string };
-
 /** Returns the ids of a checkpoint and of those before it, the newest first. */
-export function listLineage(checkpoints: readonly Linked[], from: string): string[] {
+export function listLineage(
+  checkpoints: readonly { id: string; parent: string }[],
+  from: string,
+): string[] {
   const parents = new Map(checkpoints.map(({ id, parent }) => [id, parent]));
   const found: string[] = [];
   for (

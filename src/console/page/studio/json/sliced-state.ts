@@ -63,12 +63,12 @@ const parseShort = (json: ScannedJson, node: JsonChild): unknown =>
   json.parseSmall(node, LONGEST) ?? json.formatBeginning(node);
 
 /** `whole`: how many of the last parts are read; of those before them only the ids are. */
-type Parts = { whole: number; signal: AbortSignal | undefined };
+type SliceOptions = { whole: number; signal: AbortSignal | undefined };
 
 async function readParts(
   json: ScannedJson,
   list: JsonNode | undefined,
-  { whole, signal }: Parts,
+  { whole, signal }: SliceOptions,
 ): Promise<unknown[]> {
   if (list?.kind !== 'list') return [];
   const parts: unknown[] = [];

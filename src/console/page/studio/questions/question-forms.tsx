@@ -11,11 +11,10 @@ import {
 import type { AskedShape, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
 import { Button, Select } from '../../shell/controls.tsx';
 
-type Answers = { id: string; answer: unknown }[];
 type QuestionsProps = {
   questions: readonly ThreadQuestion[];
   isBusy: boolean;
-  answer: (answers: Answers) => Promise<boolean>;
+  answer: (answers: { id: string; answer: unknown }[]) => Promise<boolean>;
 };
 
 /** The questions with which a thread waits. All of them are answered at once, each by its id. */

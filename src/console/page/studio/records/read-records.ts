@@ -28,13 +28,11 @@ export async function readRecords(
   return { records, hasMore: isPaged && found.length >= RECORDS_ON_PAGE };
 }
 
-type AskedPage = { page: Record<string, number>; signal: AbortSignal };
-
 /** Asks for a list. A server that does not know all fields of the query, because it is older, is asked for fewer. */
 async function fetchList(
   agent: StudioAgent,
   { path, body, query, olderQuery }: Catalog,
-  { page, signal }: AskedPage,
+  { page, signal }: { page: Record<string, number>; signal: AbortSignal },
 ): Promise<ScannedJson> {
   const buildRequest = (fields: Catalog['query']): ApiRequest =>
     body === undefined

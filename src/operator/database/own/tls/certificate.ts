@@ -113,7 +113,7 @@ function read({ certificate: pem, key }: Pair): Signer {
  * Makes an authority that signs the certificates of one database. Nothing below it may sign. `name` has at most 64
  * characters.
  */
-export function createAuthority(name: string, making: Making): Pair {
+export function createAuthority(name: string, making: Issuance): Pair {
   const { publicKey, privateKey } = createKey();
   const signer = { name, id: hashPublicKey(publicKey), key: privateKey };
   const extensions = [...OF_AUTHORITIES, encodeExtension(OID.subjectKey, encodeOctets(signer.id))];
@@ -136,7 +136,7 @@ export function createAuthority(name: string, making: Making): Pair {
 export function createCertificate(
   authority: Pair,
   names: [string, ...string[]],
-  making: Making,
+  making: Issuance,
 ): Pair & { until: Date } {
   const { publicKey, privateKey } = createKey();
   const signer = signers.get(authority) ?? read(authority);
@@ -162,14 +162,17 @@ export function createCertificate(
 }
 
 /** The time of making, and the source of random bytes. */
-export type Making = { now: Date; random: (bytes: number) => Buffer };
-type Wanted = { subject: string; publicKey: Buffer; extensions: Buffer[]; life: number };
-
+export type Issuance = { now: Date; random: (bytes: number) => Buffer };
 /** Makes a certificate of version 3 of RFC 5280. */
 function signCertificate(
-  { subject, publicKey, extensions, life }: Wanted,
+  {
+    subject,
+    publicKey,
+    extensions,
+    life,
+  }: { subject: string; publicKey: Buffer; extensions: Buffer[]; life: number },
   signer: Signer,
-  { now, random }: Making,
+  { now, random }: Issuance,
 ): string {
   const [first = 0, ...rest] = random(16);
   const content = encodeSequence(

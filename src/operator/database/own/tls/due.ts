@@ -7,7 +7,7 @@ import { LIFE, type Pair } from './certificate.ts';
 export type AuthorityData = { 'ca.crt': string; 'ca.key': string };
 /** The data of the Secret of a database's certificate. Pods mount parts of it. */
 export type TlsData = { 'ca.crt': string; 'tls.crt': string; 'tls.key': string };
-export type Found = { authority: Partial<AuthorityData>; server: Partial<TlsData> };
+export type StoredTls = { authority: Partial<AuthorityData>; server: Partial<TlsData> };
 
 /**
  * The work that is due: nothing until a time; another certificate of the same authority; or, if the authority is of no
@@ -20,7 +20,7 @@ export type Due =
 
 /** Returns which parts must be made, by the data of the Secrets, which anyone may have written. */
 export function decideDueParts(
-  { authority: own, server: data }: Found,
+  { authority: own, server: data }: StoredTls,
   { names, now }: { names: string[]; now: Date },
 ): Due {
   const authority = parseUsableAuthority(own, now);

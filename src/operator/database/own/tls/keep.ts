@@ -12,7 +12,7 @@ import { countSecondsUntilCheck, measureStuckSeconds } from './due.ts';
 import { renewTlsData, createTlsData } from './make.ts';
 
 /** When the database's certificate expires, and the seconds after which to look again. */
-export type Kept = { until: string; again: number };
+export type CertificateState = { until: string; again: number };
 
 /**
  * Keeps a certificate for a database. Its Secrets are not watched, because the status says when it expires. They are
@@ -23,7 +23,7 @@ export async function keepCertificate(
   deps: OperatorDeps,
   deployment: DeploymentResource,
   pass: DatabasePass,
-): Promise<Kept> {
+): Promise<CertificateState> {
   const { view, now } = pass;
   const { databaseCertificateUntil } = deployment.status ?? {};
   const known =
@@ -72,8 +72,8 @@ async function renewCertificate(
   );
   const [nextAuthority, nextServer] = buildTlsSecrets(deployment, wanted);
   // The authority comes first: its key must not be lost between two writes.
-  await writeSecret(deps, { live: authority, wanted: nextAuthority, more: ofAuthority }, signal);
-  await writeSecret(deps, { live: server, wanted: nextServer, more: ofServer }, signal);
+  await writeSecret(deps, authority, nextAuthority, ofAuthority, signal);
+  await writeSecret(deps, server, nextServer, ofServer, signal);
   return wanted.until;
 }
 

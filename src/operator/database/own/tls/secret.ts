@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { SECRETS_OF } from '../../../../schema/platform/labels.ts';
 import { toLabelValue, names } from '../../../../schema/names.ts';
-import type { Made } from './make.ts';
+import type { RenewedTls } from './make.ts';
 import { buildOwnedMetadata } from '../../../objects/metadata.ts';
 
 /** Returns every name that pods reach the database by, the short one first. */
@@ -22,24 +22,19 @@ export function listDatabaseHosts(
  */
 export const buildTlsSecrets = (
   deployment: DeploymentResource,
-  { authority, server }: Made,
+  { authority, server }: RenewedTls,
 ): [TlsSecret, TlsSecret] => [
-  buildSecret(deployment, {
-    name: names.databaseAuthority(deployment.metadata.name),
-    type: 'Opaque',
-    data: authority,
-  }),
-  buildSecret(deployment, {
-    name: names.databaseTls(deployment.metadata.name),
-    type: 'kubernetes.io/tls',
-    data: server,
-  }),
+  buildSecret(deployment, names.databaseAuthority(deployment.metadata.name), 'Opaque', authority),
+  buildSecret(deployment, names.databaseTls(deployment.metadata.name), 'kubernetes.io/tls', server),
 ];
 
 export type TlsSecret = KubeObject & { data: Record<string, string> };
-type Content = { name: string; type: string; data: Record<string, string> };
-
-function buildSecret(deployment: DeploymentResource, { name, type, data }: Content): TlsSecret {
+function buildSecret(
+  deployment: DeploymentResource,
+  name: string,
+  type: string,
+  data: Record<string, string>,
+): TlsSecret {
   const metadata = buildOwnedMetadata(deployment, 'tls', name);
   return {
     apiVersion: 'v1',
