@@ -46,7 +46,7 @@ const HOSTS: Kinds = {
   'registries of packages and images':
     /^(registry\.npmjs\.org|pypi\.org|(registry-1\.|index\.)?docker\.io|ghcr\.io|files\.pythonhosted\.org)$/,
   'their makers are named beside them':
-    /^((api\.|www\.)?github\.com|gitlab\.com|bitbucket\.org|argo-cd\.readthedocs\.io|json-schema\.org|www\.standardwebhooks\.com|smith\.langchain\.com|[\w.-]+\.amazonaws\.com|docs\.astral\.sh|cloudnative-pg\.io|api\.openai\.com|cyclonedx\.org|hono\.dev|pip\.pypa\.io|a2a-protocol\.org|docs\.ag-ui\.com)$/,
+    /^((api\.|www\.)?github\.com|gitlab\.com|bitbucket\.org|argo-cd\.readthedocs\.io|json-schema\.org|www\.standardwebhooks\.com|smith\.langchain\.com|[\w.-]+\.amazonaws\.com|docs\.astral\.sh|cloudnative-pg\.io|api\.openai\.com|golang\.org|cyclonedx\.org|hono\.dev|pip\.pypa\.io|a2a-protocol\.org|docs\.ag-ui\.com)$/,
 };
 
 /** Hosts of URLs, and of what stands before a path. */
