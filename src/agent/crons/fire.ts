@@ -28,16 +28,16 @@ export type FireDeps = InsertDeps &
   };
 
 /** Crons of one transaction: enough that a batch costs little, few enough that nobody waits long for one of them. */
-const BATCH = 100;
+const BATCH_SIZE = 100;
 
-/** Milliseconds by which a tick before the end of its cron may be late. */
-const LATE = 5000;
+/** By how much a tick before the end of its cron may be late. */
+const LATE_AFTER_MS = 5000;
+
+/** How long others wait for a tick whose handlers think. It is taken alone, when they have decided. */
+const TOGETHER_MS = 50;
 
 /** A tick with its run; without one, the tick is passed over. */
 type Tick = SeenTick & { cron: DueCron; run?: NewRun };
-
-/** Milliseconds for which others wait for a tick whose handlers think. It is taken alone, when they have decided. */
-const TOGETHER = 50;
 
 /**
  * Makes the runs of crons that are due, but for the `slow` ones, which are on their way. The call of a tick is
@@ -52,49 +52,25 @@ export async function runDueCrons(
     graphs: deps.graphs,
     except: [...slow],
     revision: deps.pinning.revision,
-    limit: BATCH,
+    limit: BATCH_SIZE,
   });
-  const [ticks, late] = await waitForTicks(
-    due.map((cron) => ({ cron, tick: decideTick(deps, cron) })),
-  );
-  for (const { cron, tick } of late) void takeLate(deps, tick, { cron, slow });
-  const [together, alone] = splitTicks(ticks);
-  const taken = await takeTogether(deps, together);
-  let count = taken + late.length;
-  for (const tick of alone) count += await takeAlone(deps, tick);
-  return { due: due.length, taken: count };
+  const decisions = due.map((cron) => ({ cron, tick: decideTick(deps, cron) }));
+  const ticks = await waitForTicks(decisions.map(({ tick }) => tick));
+
+  const late = decisions.filter((_, at) => ticks[at] === undefined);
+  for (const { cron, tick } of late) void takeLate(deps, cron, tick, slow);
+
+  const { together, alone } = splitTicks(ticks.filter((tick) => tick !== undefined));
+  let taken = await takeTogether(deps, together);
+  for (const tick of alone) taken += await takeAlone(deps, tick);
+  return { due: due.length, taken: taken + late.length };
 }
 
-type Deciding = { cron: DueCron; tick: Promise<Tick> };
-
-async function waitForTicks(deciding: Deciding[]): Promise<[soon: Tick[], late: Deciding[]]> {
-  const timeout = new AbortController();
-  const late = wait(TOGETHER, undefined, { signal: timeout.signal }).catch(() => undefined);
-  const found = await Promise.all(deciding.map(({ tick }) => Promise.race([tick, late])));
-  timeout.abort();
-  return [
-    found.filter((tick) => tick !== undefined),
-    deciding.filter((_, at) => found[at] === undefined),
-  ];
-}
-
-async function takeLate(
-  deps: FireDeps,
-  deciding: Promise<Tick>,
-  { cron, slow }: { cron: DueCron; slow: Set<string> },
-): Promise<void> {
-  slow.add(cron.cron_id);
-  // A cron that fails here stays due, and is looked at again.
-  await deciding
-    .then((tick) => takeAlone(deps, tick))
-    .catch((error: unknown) => logSkippedRun(deps, cron, error));
-  slow.delete(cron.cron_id);
-}
-
+/** Decides whether a tick makes a run, and which. A cron whose run cannot be made is passed over. */
 async function decideTick(deps: FireDeps, cron: DueCron): Promise<Tick> {
   const now = new Date(cron.now);
   const next = findNextDate(cron, { after: now, end: cron.end_time });
-  if (cron.end_time !== null && now.getTime() > new Date(cron.end_time).getTime() + LATE)
+  if (cron.end_time !== null && now.getTime() > new Date(cron.end_time).getTime() + LATE_AFTER_MS)
     return { cron, next };
   try {
     return { cron, next, run: await runUnderContext(cron.context, () => planCronRun(deps, cron)) };
@@ -104,9 +80,6 @@ async function decideTick(deps: FireDeps, cron: DueCron): Promise<Tick> {
     return { cron, next };
   }
 }
-
-const logSkippedRun = ({ log }: FireDeps, { cron_id }: DueCron, error: unknown): void =>
-  log.warn({ cron_id, err: toError(error) }, 'a run of a cron could not be made; it is left out');
 
 async function planCronRun(deps: FireDeps, cron: DueCron): Promise<NewRun> {
   const { cron_id, thread_id } = cron;
@@ -128,8 +101,33 @@ async function planCronRun(deps: FireDeps, cron: DueCron): Promise<NewRun> {
   return { ...run, thread: { ...thread, metadata }, readers: [] };
 }
 
+/** Returns the ticks that are decided soon, each in its place; undefined stands for one that is not. */
+async function waitForTicks(decisions: Promise<Tick>[]): Promise<(Tick | undefined)[]> {
+  const timeout = new AbortController();
+  const late = wait(TOGETHER_MS, undefined, { signal: timeout.signal }).catch(() => undefined);
+  const ticks = await Promise.all(decisions.map((tick) => Promise.race([tick, late])));
+  timeout.abort();
+  return ticks;
+}
+
+/** Takes a tick when its handlers have decided. One that fails here stays due, and is looked at again. */
+async function takeLate(
+  deps: FireDeps,
+  cron: DueCron,
+  decision: Promise<Tick>,
+  slow: Set<string>,
+): Promise<void> {
+  slow.add(cron.cron_id);
+  try {
+    await takeAlone(deps, await decision);
+  } catch (error) {
+    logSkippedRun(deps, cron, error);
+  }
+  slow.delete(cron.cron_id);
+}
+
 /** Returns the ticks that one transaction can take, and those that must each have their own. */
-function splitTicks(ticks: Tick[]): [together: Tick[], alone: Tick[]] {
+function splitTicks(ticks: Tick[]): { together: Tick[]; alone: Tick[] } {
   const threads = new Set<string>();
   const isAlone = ({ run }: Tick): boolean => {
     if (run === undefined) return false;
@@ -137,11 +135,10 @@ function splitTicks(ticks: Tick[]): [together: Tick[], alone: Tick[]] {
     threads.add(run.thread_id);
     return isSecond || run.multitask_strategy !== 'enqueue';
   };
-  const { true: alone = [], false: together = [] } = Object.groupBy(
-    ticks,
-    (tick) => `${isAlone(tick)}`,
+  const { together = [], alone = [] } = Object.groupBy(ticks, (tick) =>
+    isAlone(tick) ? 'alone' : 'together',
   );
-  return [together, alone];
+  return { together, alone };
 }
 
 async function takeTogether(deps: FireDeps, ticks: Tick[]): Promise<number> {
@@ -198,3 +195,6 @@ async function takeAlone(deps: FireDeps, tick: Tick): Promise<number> {
     return (await deps.db.transaction((tx) => takeTicks(tx, [without]))).size;
   }
 }
+
+const logSkippedRun = ({ log }: FireDeps, { cron_id }: DueCron, error: unknown): void =>
+  log.warn({ cron_id, err: toError(error) }, 'a run of a cron could not be made; it is left out');
