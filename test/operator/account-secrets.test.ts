@@ -54,16 +54,13 @@ test('pods pull with the Secrets of their account and of the installation', asyn
   const both = ['of-default', 'mirror'];
   await create('usual', 'agent:1');
   await create('robots', 'agent:1', { serviceAccountName: 'robot' });
-  await create('named', 'agent:1', { imagePullSecrets: [{ name: 'own' }] });
   await create('waiting', 'mute:1');
-  for (const name of ['usual', 'robots', 'named']) await stage.see.untilReady(name);
+  for (const name of ['usual', 'robots']) await stage.see.untilReady(name);
   expect(await agentsOf('usual')).toEqual(both);
   expect(await pullsOf(kinds.statefulSet, 'usual-db')).toEqual(both);
   expect(await pullsOf(kinds.statefulSet, 'usual-store')).toEqual(both);
   expect(await agentsOf('robots')).toEqual(['of-robot', 'mirror']);
   expect(await pullsOf(kinds.statefulSet, 'robots-db')).toEqual(both);
-  // What a deployment names hides those of its account, as it does in each pod of Kubernetes.
-  expect(await agentsOf('named')).toEqual(['own', 'mirror']);
   // An upgrade restarts nothing.
   expect(await agentsOf('before')).toBeUndefined();
 });

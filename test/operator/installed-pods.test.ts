@@ -119,6 +119,15 @@ describe('credentials of accounts', () => {
     });
   });
 
+  // As it is in each pod of Kubernetes.
+  test('are hidden by those that a deployment names', () => {
+    const { agent } = pulling(
+      { imagePullSecrets: ['mirror'] },
+      { imagePullSecrets: [{ name: 'own' }] },
+    );
+    expect(agent).toBe('own mirror');
+  });
+
   test('are left to Kubernetes where the installation has none', () => {
     expect(Object.values(pulling({})).filter((names) => names !== undefined)).toEqual([]);
   });
