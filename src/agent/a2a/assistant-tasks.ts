@@ -91,7 +91,7 @@ export class AssistantTasks implements A2ARequestHandler {
     if (card.capabilities?.extendedAgentCard === true) return Promise.resolve(card);
     return Promise.reject(
       new a2a.errors.UnsupportedOperationError(
-        'This server lets everybody in, and has one card for all.',
+        'This server lets everyone in, so it has no extended card.',
       ),
     );
   }
@@ -140,7 +140,7 @@ export class AssistantTasks implements A2ARequestHandler {
       const { run, permits } = await this.#find(id, 'cancel');
       const { thread_id, run_id } = run;
       const refused = new this.#facts.a2a.errors.TaskNotCancelableError(
-        `The task has ended already: ${id}`,
+        `The task has already ended: ${id}`,
       );
       if (toTaskState(run) === 'CANCELED') throw refused;
       if (isUnfinished(run.status))
@@ -175,7 +175,7 @@ export class AssistantTasks implements A2ARequestHandler {
     const task = await this.#runWithProtocolErrors(() => this.#find(id, 'read'));
     if (!task.run.waits && !isUnfinished(task.run.status))
       throw new a2a.errors.UnsupportedOperationError(
-        `The task has ended, and GetTask gives it: ${id}`,
+        `The task has ended; read it with GetTask: ${id}`,
       );
     yield* this.#streamExisting(task);
   }

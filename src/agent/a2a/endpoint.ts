@@ -135,7 +135,7 @@ async function answerRequest(body: unknown, versioned: Versioned): Promise<unkno
   if (error?.code === RPC_CODES.internal && !versioned.tasks.failed)
     return {
       ...given,
-      error: { code: RPC_CODES.invalidParams, message: 'params: are not as the method has them.' },
+      error: { code: RPC_CODES.invalidParams, message: 'params: do not match the method.' },
     };
   return given;
 }

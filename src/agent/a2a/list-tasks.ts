@@ -76,6 +76,6 @@ function decodeCursor(token: string): TaskCursor {
     !isUuid(run_id) ||
     rest.length > 0
   )
-    throw new Rejected('pageToken: is not one of this server.');
+    throw new Rejected('pageToken: was not issued by this server.');
   return { updated_at, run_id };
 }

@@ -42,7 +42,7 @@ function checkMediaType(mediaType: string, at: string): void {
     throw new Rejected(`${at}.mediaType: is not a media type, such as image/png.`);
   if (!canTakeFile(mediaType))
     rejectUnsupported(
-      `${at}.mediaType: an agent takes no ${mediaType}; its card says which types it takes.`,
+      `${at}.mediaType: the agent does not accept ${mediaType}; its card lists the types that it accepts.`,
     );
 }
 
@@ -65,7 +65,7 @@ function toContentFile(
   const url = String(content?.value);
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new Rejected(
-      `${at}.url: must begin with https:// or http://; bytes are sent as they are, and not in a URL.`,
+      `${at}.url: must begin with https:// or http://; send bytes in the part itself, not in a URL.`,
     );
   return { ...facts, url };
 }
@@ -102,7 +102,7 @@ export function buildGraphInput(message: Message, takes: Takes): Json {
 export function readAnswers(message: Message, questions: AskedQuestion[]): Json {
   const { texts, files, data } = readParts(message);
   if (files.length > 0)
-    rejectUnsupported(`message.parts.${files[0]}: an answer is text or data, and no file.`);
+    rejectUnsupported(`message.parts.${files[0]}: an answer must be text or data, not a file.`);
   const ids = questions.map(({ id }) => id);
   if (data.length > 1 || (data.length === 1 && texts.length > 0))
     throw new Rejected('message.parts: an answer is either text or one data part.');

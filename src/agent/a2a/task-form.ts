@@ -102,7 +102,7 @@ function describeState({ status, waits, error, interrupts }: TaskFacts['run']): 
   if (waits) {
     const asked = listQuestions(interrupts);
     if (asked.length === 0)
-      return [{ text: 'The agent stops here, and goes on with the next message.' }];
+      return [{ text: 'The agent has paused, and continues with the next message.' }];
     return asked.flatMap(({ id, value }): Part[] => {
       const metadata = { interrupt_id: id };
       if (typeof value === 'string') return [{ text: value, metadata }];

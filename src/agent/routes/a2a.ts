@@ -24,7 +24,7 @@ function buildMessagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
   const endpoint = new A2aEndpoint(deps, cards);
   return route.post('/a2a/{assistant_id}', {
     id: 'a2a',
-    summary: 'Give an assistant tasks, by the Agent2Agent protocol',
+    summary: 'Send tasks to an assistant over the Agent2Agent protocol (A2A)',
     // Each method says what it needs.
     access: 'read',
     waits: true,
@@ -35,12 +35,12 @@ function buildMessagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
     answers: {
       200: {
         description:
-          'The answer, or the error that a request got; a stream of answers where that is asked for.',
+          'The answer or the error of the request; a stream of answers if the request asks for one.',
         schema: Message,
         streams: true,
       },
-      400: describeError('No message of the protocol.'),
-      403: describeError('A page of this origin may not call.'),
+      400: describeError('The body is not a message of the protocol.'),
+      403: describeError('Pages of this origin may not call.'),
       404: describeError('No such assistant.'),
       413: describeError('The body is too large.'),
       415: describeError('The body must be JSON.'),
@@ -73,12 +73,12 @@ async function answerCard(
 const buildCardRoute = (cards: Cards, { path, id }: { path: string; id: string }): AgentRoute =>
   route.get(path, {
     id,
-    summary: 'The agent card of an assistant',
+    summary: 'Get the agent card of an assistant',
     access: 'read',
     params: AnAssistant,
     answers: {
       200: describeAnswer('The card.', Card),
-      304: { description: 'The client has it.' },
+      304: { description: 'The client has the current card.' },
       ...refused,
     },
     handler: ({ params, ...request }) => answerCard(cards, params.assistant_id, request),
@@ -91,12 +91,12 @@ const buildWellKnownRoute = (
 ): AgentRoute =>
   route.get(`/.well-known/${file}`, {
     id,
-    summary: 'The agent card of an assistant, or of the only graph',
+    summary: 'Get the agent card of an assistant, or of the only graph',
     access: 'read',
     query: OneOf,
     answers: {
       200: describeAnswer('The card.', Card),
-      304: { description: 'The client has it.' },
+      304: { description: 'The client has the current card.' },
       ...refused,
     },
     handler: ({ query, ...request }) =>

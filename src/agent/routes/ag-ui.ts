@@ -21,12 +21,12 @@ const events = {
 const RunQuery = Type.Object({
   on_disconnect: Type.Optional(
     buildEnumSchema(['cancel', 'continue'], {
-      description: 'cancel: a client that leaves stops its run.',
+      description: 'cancel: the run is stopped when its client disconnects.',
     }),
   ),
   multitask_strategy: Type.Optional(
     buildEnumSchema(STRATEGIES, {
-      description: 'The fate of a run under way; by default the new run waits for its end.',
+      description: 'How to handle a run under way; by default, the new run waits until it ends.',
     }),
   ),
   assistant_version: Type.Optional(
@@ -43,7 +43,7 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
   return [
     route.get('/ag-ui', {
       id: 'ag_ui_agents',
-      summary: 'List the agents that can be reached by AG-UI',
+      summary: 'List the agents that can be reached over AG-UI',
       access: 'read',
       answers: {
         200: describeAnswer('The agents.', Type.Unsafe<unknown>({ type: 'array' })),
@@ -54,7 +54,7 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
     }),
     route.get('/ag-ui/{assistant_id}', {
       id: 'ag_ui_capabilities',
-      summary: 'The capabilities of an agent, in the words of AG-UI',
+      summary: 'Get the capabilities of an agent, in the form of AG-UI',
       access: 'read',
       params: AnAssistant,
       answers: {
@@ -66,7 +66,7 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
     }),
     route.post('/ag-ui/{assistant_id}', {
       id: 'ag_ui_run',
-      summary: 'Start a run by AG-UI 1.0, and stream its events',
+      summary: 'Start a run over AG-UI 1.0, and stream its events',
       access: 'write',
       params: AnAssistant,
       query: RunQuery,
@@ -79,7 +79,7 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
     }),
     route.post('/ag-ui/{assistant_id}/connect', {
       id: 'ag_ui_connect',
-      summary: 'Stream where a thread stands, and the rest of a run under way',
+      summary: 'Stream the state of a thread, and the rest of a run under way',
       access: 'read',
       params: AnAssistant,
       body: RunAgentInput,
@@ -93,7 +93,10 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
       params: AnAssistant,
       body: StopAgentRun,
       answers: {
-        200: describeAnswer('Whether a run was stopped.', Type.Object({ stopped: Type.Boolean() })),
+        200: describeAnswer(
+          'Whether any run was stopped.',
+          Type.Object({ stopped: Type.Boolean() }),
+        ),
         ...refused,
       },
       handler: ({ body, ...request }) => endpoint.stop(body, request),

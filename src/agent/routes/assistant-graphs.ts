@@ -44,7 +44,7 @@ const Subgraphs = Type.Object({ recurse: Type.Optional(Type.Boolean()) });
 export const assistantGraphRoutes = bindRoutes([
   route.get('/assistants/{assistant_id}/graph', {
     id: 'get_assistant_graph',
-    summary: 'Nodes and edges',
+    summary: 'Get the nodes and edges of the graph',
     access: 'read',
     params: Type.Object({ assistant_id: Type.String() }),
     query: Type.Object({ xray: Type.Optional(Type.String()) }),
@@ -62,7 +62,7 @@ export const assistantGraphRoutes = bindRoutes([
   }),
   route.get('/assistants/{assistant_id}/schemas', {
     id: 'get_assistant_schemas',
-    summary: 'The schemas of the graph',
+    summary: 'Get the schemas of the graph',
     access: 'read',
     params: AssistantPath,
     answers: { 200: describeAnswer('JSON Schemas.', Shape), ...refused },
@@ -73,7 +73,7 @@ export const assistantGraphRoutes = bindRoutes([
   }),
   route.get('/assistants/{assistant_id}/subgraphs', {
     id: 'get_subgraphs',
-    summary: 'Schemas of the subgraphs',
+    summary: 'Get the schemas of the subgraphs',
     access: 'read',
     params: AssistantPath,
     query: Subgraphs,
@@ -85,7 +85,7 @@ export const assistantGraphRoutes = bindRoutes([
   }),
   route.get('/assistants/{assistant_id}/subgraphs/{namespace}', {
     id: 'get_subgraph',
-    summary: 'Schemas of one subgraph',
+    summary: 'Get the schemas of one subgraph',
     access: 'read',
     params: Type.Object({ ...AssistantPath.properties, namespace: Type.String() }),
     query: Subgraphs,

@@ -154,7 +154,7 @@ export const assistantRoutes = bindRoutes([
   }),
   route.post('/assistants/search', {
     id: 'search_assistants',
-    summary: 'Assistants by metadata, graph and name',
+    summary: 'Search assistants by metadata, graph and name',
     access: 'read',
     body: AssistantSearch,
     selects: true,
@@ -181,7 +181,7 @@ export const assistantRoutes = bindRoutes([
   }),
   route.post('/assistants/count', {
     id: 'count_assistants',
-    summary: 'How many assistants match',
+    summary: 'Count assistants',
     access: 'read',
     body: AssistantCount,
     selects: true,
@@ -213,7 +213,7 @@ export const assistantRoutes = bindRoutes([
   }),
   route.patch('/assistants/{assistant_id}', {
     id: 'patch_assistant',
-    summary: 'Make the next version of an assistant',
+    summary: 'Update an assistant, which makes its next version',
     access: 'write',
     params: AssistantPath,
     body: AssistantPatch,
@@ -233,7 +233,7 @@ export const assistantRoutes = bindRoutes([
   }),
   route.post('/assistants/{assistant_id}/versions', {
     id: 'list_assistant_versions',
-    summary: 'Versions, newest first',
+    summary: 'List the versions of an assistant, newest first',
     access: 'read',
     params: AssistantPath,
     body: AssistantVersions,
@@ -253,7 +253,7 @@ export const assistantRoutes = bindRoutes([
   }),
   route.post('/assistants/{assistant_id}/latest', {
     id: 'set_latest_version',
-    summary: 'Go back to a version',
+    summary: 'Set the current version of an assistant',
     access: 'write',
     params: AssistantPath,
     body: AssistantLatest,

@@ -51,7 +51,7 @@ function selectFields(row: FoundCron, select: CronSearch['select']): Partial<Cro
 export const cronRoutes = bindRoutes([
   route.post('/runs/crons', {
     id: 'create_cron',
-    summary: 'Start runs by a schedule, each on a thread of its own',
+    summary: 'Create a cron whose runs each get a thread of their own',
     access: 'write',
     headers: OnceHeaders,
     body: CronCreate,
@@ -67,7 +67,7 @@ export const cronRoutes = bindRoutes([
   }),
   route.post('/threads/{thread_id}/runs/crons', {
     id: 'create_thread_cron',
-    summary: 'Start runs on a thread by a schedule',
+    summary: 'Create a cron whose runs are on a given thread',
     access: 'write',
     params: ThreadPath,
     headers: OnceHeaders,
@@ -84,7 +84,7 @@ export const cronRoutes = bindRoutes([
   }),
   route.post('/runs/crons/search', {
     id: 'search_crons',
-    summary: 'Crons by assistant, thread and metadata',
+    summary: 'Search crons by assistant, thread and metadata',
     access: 'read',
     body: CronSearch,
     selects: true,
@@ -109,7 +109,7 @@ export const cronRoutes = bindRoutes([
   }),
   route.post('/runs/crons/count', {
     id: 'count_crons',
-    summary: 'How many crons match',
+    summary: 'Count crons',
     access: 'read',
     body: CronCount,
     selects: true,

@@ -51,7 +51,7 @@ const buildEventsRoute = ({ db, readers }: AgentDeps): AgentRoute =>
   route.post('/threads/{thread_id}/stream/events', {
     id: 'stream_thread_events',
     summary:
-      'Stream the events of a thread, from its first event that is kept; the thread need not exist yet',
+      'Stream the events of a thread, from the oldest event that is kept; the thread need not exist yet',
     access: 'read',
     params: ThreadPath,
     body: EventStream,
@@ -76,7 +76,7 @@ const buildEventsRoute = ({ db, readers }: AgentDeps): AgentRoute =>
 const buildCommandsRoute = (deps: CommandDeps): AgentRoute =>
   route.post('/threads/{thread_id}/commands', {
     id: 'command_thread',
-    summary: 'Start a run, answer an interrupt, or ask where the thread stands',
+    summary: 'Start a run, answer an interrupt, or read the state of the thread',
     access: 'write',
     params: ThreadPath,
     headers: OnceHeaders,
@@ -84,7 +84,7 @@ const buildCommandsRoute = (deps: CommandDeps): AgentRoute =>
     starts: (body) => (isRunStart(body as Command) ? 1 : 0),
     answers: {
       200: describeAnswer(
-        'The answer; also of a command that can not be carried out (`type` error).',
+        "The answer. A command that can't be carried out also gets one (`type` error).",
         Type.Unsafe<unknown>({}),
       ),
       ...refused,

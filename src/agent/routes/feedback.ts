@@ -27,18 +27,18 @@ export const feedbackRoutes = bindRoutes([
   /** Takes feedback. The token is the credential, so anyone who got the link may use it. */
   route.post('/feedback/tokens/{token}', {
     id: 'give_feedback',
-    summary: 'Say what a run was worth',
+    summary: 'Give feedback on a run',
     access: 'open',
     params: Token,
     body: FeedbackGiven,
     bodyBytes: MOST_BYTES,
     admission: admitStrangers(STRANGERS),
-    answers: { 204: describeAnswer('Kept; it replaces earlier feedback.'), ...refused },
+    answers: { 204: describeAnswer('Stored; it replaces earlier feedback.'), ...refused },
     handler: ({ params, body }, deps) => give(deps, params.token, body),
   }),
   route.get('/feedback/tokens/{token}', {
     id: 'follow_feedback_link',
-    summary: 'The same by a link',
+    summary: 'Give feedback on a run by a link',
     access: 'open',
     params: Token,
     query: FeedbackLink,
@@ -47,7 +47,7 @@ export const feedbackRoutes = bindRoutes([
   }),
   route.get('/threads/{thread_id}/runs/{run_id}/feedback', {
     id: 'list_feedback',
-    summary: 'The feedback on a run',
+    summary: 'List the feedback on a run',
     access: 'read',
     params: RunPath,
     answers: { 200: describeAnswer('Feedback by key.', Type.Array(Feedback)), ...refused },

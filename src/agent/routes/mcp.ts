@@ -19,7 +19,7 @@ function buildMcpRoute(deps: McpDeps): AgentRoute {
   const endpoint = new McpEndpoint(deps);
   return route.post('/mcp', {
     id: 'mcp',
-    summary: 'Assistants as tools of other agents, by the Model Context Protocol',
+    summary: 'Call assistants as tools over the Model Context Protocol (MCP)',
     // Each method says what it needs.
     access: 'read',
     waits: true,
@@ -30,15 +30,15 @@ function buildMcpRoute(deps: McpDeps): AgentRoute {
     answers: {
       200: {
         description:
-          'The answer; a stream of events where the client asks for progress, or is of the older era.',
+          'The answer; a stream of events if the client asks for progress, or uses an older version of the protocol.',
         schema: Message,
         streams: true,
       },
-      202: { description: 'A notification was taken.' },
+      202: { description: 'The notification was accepted.' },
       400: describeRefusal(
-        'No request of the protocol, or not of a revision that this server speaks.',
+        'Not a request of the protocol, or of a revision that this server does not support.',
       ),
-      403: describeRefusal('A page of this origin may not call.'),
+      403: describeRefusal('Pages of this origin may not call.'),
       404: describeRefusal('No such method.'),
       406: describeRefusal('The client must accept JSON and event streams.'),
       413: describeRefusal('The body is too large.'),

@@ -14,7 +14,7 @@ export const ThreadPath = Type.Object({ thread_id: buildUuidSchema('') });
 export const RunPath = Type.Object({ thread_id: buildUuidSchema(''), run_id: buildUuidSchema('') });
 
 export const refused: Record<number, AnswerDescription> = {
-  400: { description: 'Not possible: a rule forbids it.' },
+  400: { description: 'The request breaks a rule.' },
   404: { description: 'Not there.' },
   422: { description: 'Not valid.' },
 };

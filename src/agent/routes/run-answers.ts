@@ -331,7 +331,7 @@ export const AnyState = Type.Unsafe<unknown>({});
 const Message = Type.Object({
   event: Type.String(),
   data: Type.String({ description: 'JSON.' }),
-  id: Type.String({ description: '<milliseconds>-<number>, which grows.' }),
+  id: Type.String({ description: '<milliseconds>-<number>, increasing.' }),
 });
 export const eventStream = {
   200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Message },

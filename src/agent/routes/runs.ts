@@ -126,7 +126,7 @@ export const threadRunRoutes = bindRoutes([
     params: ThreadPath,
     id: 'wait_run',
     waits: true,
-    summary: 'Run, and answer the final state',
+    summary: 'Start a run, and return the final state',
     answers: {
       200: describeAnswer('The final state.', AnyState),
       ...refused,
@@ -140,7 +140,7 @@ export const threadRunRoutes = bindRoutes([
     ...startingOneRun,
     params: ThreadPath,
     id: 'stream_run',
-    summary: 'Run, and stream the events',
+    summary: 'Start a run, and stream the events',
     query: StreamQuery,
     answers: { ...eventStream, ...refused, ...busy, ...goneAgain },
     handler: (request, deps) =>
@@ -152,7 +152,7 @@ export const threadRunRoutes = bindRoutes([
   }),
   route.get('/threads/{thread_id}/runs', {
     id: 'list_runs',
-    summary: 'Runs of a thread, newest first',
+    summary: 'List the runs of a thread, newest first',
     access: 'read',
     params: ThreadPath,
     query: RunsQuery,
@@ -197,7 +197,7 @@ export const threadRunRoutes = bindRoutes([
   route.get('/threads/{thread_id}/runs/{run_id}/join', {
     id: 'join_run',
     waits: true,
-    summary: 'Wait for the end',
+    summary: 'Wait for a run to end',
     access: 'read',
     params: RunPath,
     query: JoinQuery,
@@ -208,7 +208,7 @@ export const threadRunRoutes = bindRoutes([
   ...(['stream', 'join-stream'] as const).map((name) =>
     route.get(`/threads/{thread_id}/runs/{run_id}/${name}`, {
       id: name === 'stream' ? 'join_stream' : 'join_stream_by_name',
-      summary: 'Stream the events from now, or from an event on',
+      summary: 'Stream the events of a run, from now or after a given event',
       access: 'read',
       params: RunPath,
       query: JoinQuery,

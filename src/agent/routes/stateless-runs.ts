@@ -43,14 +43,14 @@ export const statelessRunRoutes = bindRoutes([
     ...startingOneRun,
     id: 'wait_stateless_run',
     waits: true,
-    summary: 'Run on a thread of its own, and answer the final state',
+    summary: 'Start a run on a thread of its own, and return the final state',
     answers: { 200: describeAnswer('The final state.', AnyState), ...refused, ...goneAgain },
     handler: (request, deps) => answerEnd(deps, request.body, { threadId: undefined, request }),
   }),
   route.post('/runs/stream', {
     ...startingOneRun,
     id: 'stream_stateless_run',
-    summary: 'Run on a thread of its own, and stream the events',
+    summary: 'Start a run on a thread of its own, and stream the events',
     query: StreamQuery,
     answers: { ...eventStream, ...refused, ...goneAgain },
     handler: (request, deps) =>
@@ -80,7 +80,7 @@ export const statelessRunRoutes = bindRoutes([
   ...(['stream', 'join-stream'] as const).map((name) =>
     route.get(`/runs/{run_id}/${name}`, {
       id: name === 'stream' ? 'join_stateless_stream' : 'join_stateless_stream_by_name',
-      summary: 'Stream the events, by run id alone',
+      summary: 'Stream the events of a run, by its id alone',
       access: 'read',
       params: Type.Object({ run_id: buildUuidSchema('') }),
       query: JoinQuery,

@@ -83,7 +83,7 @@ export const storeRoutes = bindRoutes([
   }),
   route.get('/store/items', {
     id: 'get_item',
-    summary: 'A kept value, or null',
+    summary: 'Get a stored value, or null',
     access: 'read',
     query: StoreGet,
     answers: {
@@ -124,7 +124,7 @@ export const storeRoutes = bindRoutes([
   }),
   route.post('/store/items/search', {
     id: 'search_items',
-    summary: 'Values under a namespace',
+    summary: 'Search values under a namespace',
     access: 'read',
     body: StoreSearch,
     selects: true,
@@ -160,7 +160,7 @@ export const storeRoutes = bindRoutes([
   }),
   route.post('/store/namespaces', {
     id: 'list_namespaces',
-    summary: 'Namespaces in use',
+    summary: 'List the namespaces in use',
     access: 'read',
     body: StoreNamespaces,
     selects: true,

@@ -34,7 +34,7 @@ export function buildHealthRoute(
 ): AgentRoute {
   return route.get(path, {
     id: path === '/' ? 'root' : 'health',
-    summary: 'Whether the server, its database and its queue are well',
+    summary: 'Check the health of the server, its database and its queue',
     access: 'open',
     query: Type.Object({ check_db: Type.Optional(Type.Boolean()) }),
     answers: {
@@ -90,7 +90,7 @@ const listGraphErrors = ({ graphFaults }: AgentDeps): object => {
 const buildInfoRoute = (deps: AgentDeps, { info, docsAccess }: SystemFacts): AgentRoute =>
   route.get('/info', {
     id: 'info',
-    summary: 'Version and features of this server',
+    summary: 'Get the version and the features of this server',
     access: docsAccess,
     answers: { 200: describeAnswer('Facts.', Any) },
     handler: () =>
@@ -127,7 +127,7 @@ const buildInfoRoute = (deps: AgentDeps, { info, docsAccess }: SystemFacts): Age
 export const buildMetricsRoute = (metrics: Metrics, access: 'open' | 'read'): AgentRoute =>
   route.get('/metrics', {
     id: 'metrics',
-    summary: 'Metrics for Prometheus, or as JSON',
+    summary: 'Get metrics for Prometheus, or as JSON',
     access,
     query: Type.Object({ format: Type.Optional(buildEnumSchema(['prometheus', 'json'])) }),
     answers: { 200: describeAnswer('Metrics.') },
@@ -141,7 +141,7 @@ export const buildMetricsRoute = (metrics: Metrics, access: 'open' | 'read'): Ag
 const buildOpenapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
   route.get('/openapi.json', {
     id: 'openapi',
-    summary: 'This interface, described',
+    summary: 'Get this API as an OpenAPI document',
     access: docsAccess,
     answers: { 200: describeAnswer('OpenAPI 3.0.', Any) },
     handler: () => answerJson(document()),
@@ -150,7 +150,7 @@ const buildOpenapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
 const buildDocsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
   route.get('/docs', {
     id: 'docs',
-    summary: 'This interface, for people',
+    summary: 'Show this API as a page',
     access: docsAccess,
     answers: { 200: describeAnswer('A page.') },
     handler: () => answerText(renderPage('Agent server'), 'text/html; charset=utf-8'),

@@ -233,7 +233,7 @@ export async function applySupersteps(
 const stateRoutes = bindRoutes([
   route.get('/threads/{thread_id}/state', {
     id: 'get_state',
-    summary: 'The current state',
+    summary: 'Get the current state of a thread',
     access: 'read',
     params: ThreadPath,
     query: Query,
@@ -249,12 +249,12 @@ const stateRoutes = bindRoutes([
   }),
   route.post('/threads/{thread_id}/state', {
     id: 'update_state',
-    summary: 'Write state as a node would',
+    summary: 'Update the state of a thread, as a node would',
     access: 'write',
     params: ThreadPath,
     body: StateUpdate,
     answers: {
-      200: describeAnswer('Where it was written.', State),
+      200: describeAnswer('The checkpoint that was written.', State),
       409: { description: 'A run is under way.' },
       ...refused,
     },
@@ -262,7 +262,7 @@ const stateRoutes = bindRoutes([
   }),
   route.post('/threads/{thread_id}/state/checkpoint', {
     id: 'get_state_at',
-    summary: 'The state at a checkpoint',
+    summary: 'Get the state at a checkpoint',
     access: 'read',
     params: ThreadPath,
     body: StateAt,
@@ -275,7 +275,7 @@ const stateRoutes = bindRoutes([
   }),
   route.get('/threads/{thread_id}/state/{checkpoint_id}', {
     id: 'get_state_of_checkpoint',
-    summary: 'The state at a checkpoint, by its id',
+    summary: 'Get the state at a checkpoint, by its id',
     access: 'read',
     params: Type.Object({ thread_id: buildUuidSchema(''), checkpoint_id: Type.String() }),
     query: Query,
@@ -292,7 +292,7 @@ const stateRoutes = bindRoutes([
   }),
   route.get('/threads/{thread_id}/history', {
     id: 'get_history',
-    summary: 'Earlier states, newest first',
+    summary: 'List earlier states of a thread, newest first',
     access: 'read',
     params: ThreadPath,
     query: HistoryQuery,
@@ -304,7 +304,7 @@ const stateRoutes = bindRoutes([
   }),
   route.post('/threads/{thread_id}/history', {
     id: 'post_history',
-    summary: 'Earlier states, newest first, by filters',
+    summary: 'Search earlier states of a thread, newest first',
     access: 'read',
     params: ThreadPath,
     body: HistoryBody,

@@ -16,7 +16,7 @@ const Modes = Type.Optional(Type.Array(Type.String()));
 export const buildThreadStreamRoute = ({ db, readers }: AgentDeps): AgentRoute =>
   route.get('/threads/{thread_id}/stream', {
     id: 'stream_thread',
-    summary: 'Stream the events of a thread, over all its runs',
+    summary: 'Stream the events of all runs of a thread',
     access: 'read',
     params: ThreadPath,
     query: Type.Object({ stream_modes: Modes, stream_mode: Modes }),

@@ -121,7 +121,7 @@ export const threadRoutes = bindRoutes([
   }),
   route.post('/threads/search', {
     id: 'search_threads',
-    summary: 'Threads by metadata, state and status',
+    summary: 'Search threads by metadata, state and status',
     access: 'read',
     body: ThreadSearch,
     selects: true,
@@ -149,7 +149,7 @@ export const threadRoutes = bindRoutes([
   }),
   route.post('/threads/count', {
     id: 'count_threads',
-    summary: 'How many threads match',
+    summary: 'Count threads',
     access: 'read',
     body: ThreadCount,
     selects: true,
@@ -266,7 +266,7 @@ export const threadRoutes = bindRoutes([
   }),
   route.get('/threads/{thread_id}/storage', {
     id: 'get_thread_storage',
-    summary: "The size of a thread's checkpoints",
+    summary: "Get the size of a thread's checkpoints",
     access: 'read',
     params: ThreadPath,
     answers: {

@@ -81,7 +81,7 @@ function renderHtml(bundle: Bundle, component: string, address: string): string 
 export const uiRoutes = bindRoutes([
   route.post('/ui/{name}', {
     id: 'get_ui_component',
-    summary: 'HTML that shows a component',
+    summary: 'Get the HTML that shows a component',
     access: 'read',
     params: Type.Object({
       name: Type.String({
@@ -105,14 +105,14 @@ export const uiRoutes = bindRoutes([
   }),
   route.get('/ui/{name}/{file}', {
     id: 'get_ui_file',
-    summary: 'A script or a style sheet of components',
+    summary: 'Get a script or a style sheet of components',
     // A browser sends no credentials with this request.
     access: 'open',
     params: Type.Object({ name: Type.String(), file: Type.String() }),
     query: Type.Object({
       v: Type.Optional(
         Type.String({
-          description: 'The version that the HTML names; with it the file may be kept.',
+          description: 'The version that the HTML names; with it, the file may be cached.',
         }),
       ),
     }),

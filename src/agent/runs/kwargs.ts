@@ -28,7 +28,7 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
   };
   if (body.if_not_exists && body.on_not_exist && body.if_not_exists !== body.on_not_exist)
-    refuse('on_not_exist', 'It is another name of if_not_exists, which says something else');
+    refuse('on_not_exist', 'It is another name for if_not_exists, which has another value');
   if (threadId === undefined) checkAlone(body);
   if (threadId !== undefined && body.on_completion === 'delete')
     refuse(

@@ -70,7 +70,7 @@ for (const [tag, boxes] of groups) root.append(make('h2', tag), ...boxes);
 export const controlPlaneSystemRoutes = bindRoutes([
   route.get('/', {
     id: 'root',
-    summary: 'The way to the page that describes this interface.',
+    summary: 'Redirect to the page that describes this API.',
     access: 'open',
     answers: { 302: { description: 'To /docs.' } },
     // The address is relative, because only the caller knows the prefix that a proxy shows.
@@ -99,14 +99,14 @@ export const controlPlaneSystemRoutes = bindRoutes([
   }),
   route.get('/openapi.json', {
     id: 'openapi',
-    summary: 'This interface as an OpenAPI document.',
+    summary: 'Get this API as an OpenAPI document.',
     access: 'open',
     answers: { 200: { description: 'OpenAPI 3.0.3.', schema: Type.Object({}) } },
     handler: (_request, { document }) => answerJson(document()),
   }),
   route.get('/docs', {
     id: 'docs',
-    summary: 'This interface as a page.',
+    summary: 'Show this API as a page.',
     access: 'open',
     answers: { 200: { description: 'A page.', contentType: 'text/html', schema: Type.String() } },
     handler: () => answerText(DOCS_PAGE, 'text/html; charset=utf-8'),

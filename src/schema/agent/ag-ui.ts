@@ -67,7 +67,7 @@ const Tool = Type.Object({
 const ClientId = Type.String({
   minLength: 1,
   maxLength: 255,
-  description: 'A name of the client.',
+  description: 'A name that the client chooses.',
 });
 
 export const RunAgentInput = Type.Object({
@@ -89,7 +89,7 @@ export const RunAgentInput = Type.Object({
     }),
     context: Type.Array(buildMapSchema(Type.String(), { maxProperties: 100 })),
     forwardedProps: buildJsonObjectSchema(
-      '`config.configurable`, `context`, `metadata` and `command.resume` of the run; others are passed over.',
+      '`config.configurable`, `context`, `metadata` and `command.resume` of the run; others are ignored.',
     ),
     resume: Type.Array(Resume, {
       description: 'The answers to the questions that the thread waits at.',

@@ -27,7 +27,7 @@ export const buildLimitSchema = (fallback: number): TUnsafe<number> =>
     minimum: 1,
     maximum: 1000,
     default: fallback,
-    description: 'How many at most.',
+    description: 'Maximum number of results.',
   });
 
 export const buildOffsetSchema = (): TUnsafe<number> =>
@@ -36,7 +36,7 @@ export const buildOffsetSchema = (): TUnsafe<number> =>
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
     default: 0,
-    description: 'How many to skip.',
+    description: 'Number of results to skip.',
   });
 
 /** The largest number of the database's integer columns. */
@@ -68,7 +68,7 @@ export const buildGraphConfigSchema = (): TUnsafe<buildJsonObjectSchema> =>
         minimum: 1,
         maximum: LARGEST_INTEGER,
         nullable: true,
-        description: 'Tasks of a step at a time.',
+        description: 'Maximum number of tasks of a step that run at the same time.',
       },
       run_name: {
         type: 'string',

@@ -83,7 +83,7 @@ export const Cron = Type.Object({
   assistant_id: buildUuidSchema(''),
   thread_id: buildNullableSchema(buildUuidSchema('Null when each run has a thread of its own.')),
   user_id: buildNullableSchema(
-    Type.String({ description: 'Who made it, where callers are known.' }),
+    Type.String({ description: 'Who created it, if callers are authenticated.' }),
   ),
   end_time: buildNullableSchema(buildDateTimeSchema('')),
   schedule: Type.String(),

@@ -20,7 +20,7 @@ const filter = {
     depth: Type.Integer({
       minimum: 0,
       maximum: LARGEST_INTEGER,
-      description: 'Levels below the namespace, at most.',
+      description: 'Maximum number of levels below the namespace.',
     }),
   }),
 };
@@ -43,7 +43,7 @@ export const Command = Type.Object({
   id: Type.Integer({
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Comes back with the answer.',
+    description: 'Returned with the answer.',
   }),
   method: Type.String({ description: 'run.start, input.respond, agent.getTree or state.get.' }),
   params: Type.Optional(buildNullableSchema(buildJsonObjectSchema('The input of the command.'))),

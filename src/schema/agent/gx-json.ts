@@ -42,7 +42,7 @@ const buildNullableClassesSchema = (): TUnsafe<buildClassesSchema | null> =>
   Type.Unsafe<buildClassesSchema | null>({
     anyOf: [CLASS_IDS, { type: 'boolean' }, { type: 'null' }],
     description:
-      'Of graphs in Python: classes, each as its module and its name, that may be made from stored states; true means any.',
+      'Python graphs: the classes, each as its module and its name, that may be restored from stored states; true allows any.',
   });
 
 const Env = Type.Unsafe<string | string[] | Record<string, string>>({
@@ -76,7 +76,7 @@ const Http = buildClosedSchema({
     Type.String({
       pattern: `^[./]|${CODE}`,
       description:
-        'Routes of your own: ./app.ts:app, a Hono application, or ./app.py:app, one of ASGI such as of FastAPI',
+        'Your own routes: ./app.ts:app, a Hono application, or ./app.py:app, an ASGI application such as one of FastAPI',
     }),
   ),
   disable_assistants: Type.Optional(Type.Boolean()),
@@ -106,7 +106,7 @@ const Auth = buildClosedSchema({
       'File and export of the handlers: ./auth.ts:auth; in Python also a module: package.auth:auth',
   }),
   disable_studio_auth: Type.Optional(
-    Type.Boolean({ description: 'false: passes of the platform open it beside the handlers' }),
+    Type.Boolean({ description: 'false: passes of the platform are accepted beside the handlers' }),
   ),
   allow_langsmith_api_keys: Type.Optional(Type.Boolean()),
   openapi: Type.Optional(buildFreeFormSchema('securitySchemes, security, paths')),
@@ -137,7 +137,11 @@ const Store = buildClosedSchema({
   path: Type.Optional(Type.String()),
   index: Type.Optional(
     buildClosedSchema({
-      dims: Type.Integer({ minimum: 1, maximum: 16_000, description: 'Numbers in a vector.' }),
+      dims: Type.Integer({
+        minimum: 1,
+        maximum: 16_000,
+        description: 'Number of dimensions of a vector.',
+      }),
       embed: Type.String({
         pattern: '^.+:.+$',
         description: 'File and export of the embedding, ./embed.ts:embed, or provider:model.',
@@ -160,7 +164,7 @@ const Checkpointer = buildClosedSchema({
       pickle_fallback: Type.Optional(
         Type.Boolean({
           description:
-            'Of graphs in Python: whether values that nothing else can write are pickled.',
+            "Python graphs: whether values that can't be serialized otherwise are pickled.",
         }),
       ),
     }),
@@ -219,7 +223,7 @@ export const GxJson = buildClosedSchema({
     Type.String({
       minLength: 1,
       description:
-        'A Dockerfile of your own, from the folder of this file; its context is the whole repository.',
+        'Your own Dockerfile, from the folder of this file; its context is the whole repository.',
     }),
   ),
   dockerfile_lines: Type.Optional(buildStringsSchema()),
@@ -257,9 +261,9 @@ const IN_BUILD =
   'builds from git and build-agent do it; elsewhere write it in the Dockerfile that begins with FROM gx-agent-server';
 const INSTALLED =
   'builds from git follow it; elsewhere the Dockerfile installs the packages of Python, where the interpreter finds them';
-const IN_DATABASE = 'checkpoints lie in the database of the server';
+const IN_DATABASE = "checkpoints are kept in the server's database";
 const ITEMS_IN_DATABASE =
-  'items of the store lie in the database of the server, which searches them by meaning where store.index says how';
+  "items of the store are kept in the server's database, which offers semantic search if store.index configures it";
 
 /** Keys that other tools read when they build an image, and their replacements here. */
 export const PASSED_OVER: Readonly<Record<string, string>> = {

@@ -57,7 +57,7 @@ const buildNodeListSchema = (): TUnsafe<'*' | string[] | null> =>
     nullable: true,
     type: ['string', 'array'],
     description:
-      'Names of nodes of the graph itself, not of its subgraphs; "*", alone or in the list, is every node. Other names are passed over.',
+      'Names of nodes of the graph itself, not of its subgraphs; "*", alone or in the list, is every node. Other names are ignored.',
   });
 
 const GotoTarget = {
@@ -72,7 +72,8 @@ const buildCommandSchema = (): TUnsafe<buildJsonObjectSchema | null> =>
   Type.Unsafe<buildJsonObjectSchema | null>({
     type: 'object',
     nullable: true,
-    description: 'Work instead of taking input: resume an interrupt, write state, go to a node.',
+    description:
+      'Takes the place of input: resume an interrupt, update the state, or go to a node.',
     properties: {
       update: {
         type: ['object', 'array'],
@@ -104,13 +105,13 @@ const fields = {
       Type.Integer({
         minimum: 1,
         maximum: 2_147_483_647,
-        description: 'The version of the assistant that the run takes in place of its newest.',
+        description: 'The version of the assistant to run, instead of its newest one.',
       }),
     ),
   ),
   input: Type.Optional(
     buildAnySchema(
-      'Input of the graph; null goes on from the last checkpoint. A command takes its place.',
+      'Input of the graph; null continues from the last checkpoint. A command takes its place.',
     ),
   ),
   command: Type.Optional(buildCommandSchema()),
@@ -148,22 +149,23 @@ const fields = {
       description: 'Whether a run on a missing thread creates it.',
     }),
     on_not_exist: buildEnumSchema(['create', 'reject'], {
-      description: 'Another name of if_not_exists.',
+      description: 'Another name for if_not_exists.',
     }),
     on_completion: buildEnumSchema(['delete', 'keep'], {
       description: 'Whether to delete or keep a thread that was made for this run alone.',
     }),
     on_disconnect: buildEnumSchema(['cancel', 'continue'], {
-      description: 'Whether the run ends when the client that waits for it or reads it leaves.',
+      description:
+        'Whether the run is cancelled when the client that waits for it or streams it disconnects.',
     }),
     after_seconds: Type.Number({ minimum: 0, maximum: LONGEST_DELAY }),
     checkpoint_during: Type.Boolean(),
     durability: buildEnumSchema(['sync', 'async', 'exit']),
     strict_resume: Type.Boolean({
-      description: 'Refuses a resume (409) whose question does not wait.',
+      description: 'Refuses a resume with 409 if its interrupt does not wait for an answer.',
     }),
     langsmith_tracer: buildJsonObjectSchema(
-      "Passed over: it names a project of one vendor's tracing; traces go where the server sends them.",
+      "Ignored: it names a project of one vendor's tracing; traces go where the server sends them.",
     ),
   }),
 };
@@ -195,7 +197,7 @@ export const Run = Type.Object({
   run_id: buildUuidSchema(''),
   thread_id: buildUuidSchema(''),
   assistant_id: buildUuidSchema(''),
-  created_at: buildDateTimeSchema('Creation, plus the delay asked for.'),
+  created_at: buildDateTimeSchema('The time of creation plus the requested delay.'),
   updated_at: buildDateTimeSchema(''),
   status: buildEnumSchema(RUN_STATUSES),
   metadata: buildMetadataSchema(),
@@ -209,7 +211,7 @@ export const Run = Type.Object({
   revision: buildNullableSchema(
     Type.String({
       description:
-        'The revision of the agent that the run keeps to; null where any may execute it.',
+        'The revision of the agent to which the run is pinned; null if any revision may execute it.',
     }),
   ),
 });
@@ -254,7 +256,7 @@ export const JoinQuery = Type.Object({
   cancel_on_disconnect: Type.Optional(
     Type.Boolean({
       description:
-        'Stops the run when the client leaves; asks for the same rights as cancelling it.',
+        'Stops the run when the client disconnects; needs the same permission as cancelling it.',
     }),
   ),
   stream_mode: Type.Optional(Type.Array(Type.String())),
@@ -263,7 +265,7 @@ export const JoinQuery = Type.Object({
 
 export const StreamQuery = Type.Object(namespaces);
 
-const Free = buildJsonObjectSchema('Not ours to describe.');
+const Free = buildJsonObjectSchema('Free-form; the server does not define its fields.');
 const Nodes = Type.Union([Type.Literal('*'), Type.Array(Type.String()), Type.Null()]);
 
 export const RunKwargs = Type.Object({

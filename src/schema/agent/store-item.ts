@@ -32,7 +32,7 @@ export const StorePut = Type.Object({
       items: { type: 'string' },
       not: { enum: [true] },
       description:
-        'Which paths of it are searched by meaning. False: none; unset: as gx.json says.',
+        'The paths in the value that semantic search covers. False: none; unset: those of gx.json.',
     }),
   ),
   ttl: Type.Optional(

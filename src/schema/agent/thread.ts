@@ -70,7 +70,9 @@ export const ThreadPatch = Type.Object({
 
 const filters = {
   metadata: Type.Optional(buildNullableSchema(buildMetadataSchema())),
-  values: Type.Optional(buildNullableSchema(buildJsonObjectSchema('State to contain.'))),
+  values: Type.Optional(
+    buildNullableSchema(buildJsonObjectSchema('Values that the state must contain.')),
+  ),
   status: Type.Optional(buildNullableSchema(buildEnumSchema(THREAD_STATUSES))),
 };
 
@@ -86,7 +88,7 @@ export const ThreadSearch = Type.Object({
       Type.String({
         maxLength: 200,
         description:
-          'Where the page begins: X-Pagination-Cursor of the page before, of the same search.',
+          'Start of the page: X-Pagination-Cursor of the previous page of the same search.',
       }),
     ),
   ),

@@ -293,7 +293,7 @@ describe('langgraph.json is the file of another tool', () => {
       { graphs: { chat: { path: './chat.ts:graph', config_schema: './c.py:C' } } },
       'context_schema',
     ],
-    ['store.provider', { graphs, store: { provider: 'redis' } }, 'the database of the server'],
+    ['store.provider', { graphs, store: { provider: 'redis' } }, "the server's database"],
     [
       'checkpointer.backend',
       { graphs, checkpointer: { backend: 'mongo', uri: '' } },
@@ -351,7 +351,7 @@ test('checkpointers and stores of the user are named with what is used in their 
     'checkpointer.uri',
     'store.path',
   ]);
-  for (const { instead } of passedOver) expect(instead).toContain('the database of the server');
+  for (const { instead } of passedOver) expect(instead).toContain("the server's database");
 });
 
 describe('sections that came as variables', () => {

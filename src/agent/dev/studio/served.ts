@@ -18,22 +18,23 @@ const route = buildAgentRoutes('system');
 const buildStudioRoutes = (): AgentRoute[] => [
   route.get('/studio', {
     id: 'studio',
-    summary: "A page to look at the graphs and to talk to them, on a developer's machine",
+    summary:
+      "Show the studio, a page to inspect the graphs and to talk to them (on a developer's machine)",
     access: 'open',
     answers: { 200: describeAnswer('A page.'), 503: { description: 'Not built.' } },
     handler: () => answer('index.html'),
   }),
   route.get('/chat', {
     id: 'chat',
-    summary: 'The former address of that page',
+    summary: 'Redirect from the former address of the studio',
     access: 'open',
-    answers: { 302: { description: 'It is at `/studio` now.' } },
+    answers: { 302: { description: 'The studio is at `/studio` now.' } },
     // A browser keeps the part behind the hash, which may have a key.
     handler: () => answerNoContent(302, { location: 'studio' }),
   }),
   route.get('/studio/assets/{file}', {
     id: 'studio_file',
-    summary: 'A file of that page',
+    summary: 'Get a file of the studio',
     access: 'open',
     params: Type.Object({ file: Type.String() }),
     answers: { 200: describeAnswer('A file.'), 404: { description: 'Not there.' } },

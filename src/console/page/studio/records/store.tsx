@@ -126,7 +126,7 @@ function Search({ search }: { search: (sought: Sought) => void }) {
   return (
     <form class="filters" onSubmit={handleSubmit}>
       <label>
-        <span>Search by meaning</span>
+        <span>Semantic search</span>
         <TextLine name="query" of={query} />
       </label>
       <label>
