@@ -10,7 +10,7 @@ Usage: node src/main.ts <command> [options]
   control-plane   the REST API that writes Deployment and Revision resources
   operator        the loop that turns those resources into workloads
   gateway         collects the agents' load reports, for the operator and for scalers
-  console         the page for browsers, and the way from it to the REST API
+  console         the web console, with its proxy to the REST API and to agents
   agent-server    the server of one deployment: assistants, threads, runs, streams
   agent-build     prepares an image for the agent server; run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
@@ -108,7 +108,7 @@ const commands: Record<string, RunCommand> = {
   ),
   console: buildPlainCommand(
     'console',
-    { does: 'the page for browsers, and the way from it to the REST API' },
+    { does: 'the web console, with its proxy to the REST API and to agents' },
     async (_args, signal) => {
       const [{ readConsoleConfig }, { startConsole }, { collectAtRest }] = await Promise.all([
         import('./config/console.ts'),

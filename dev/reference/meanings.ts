@@ -78,7 +78,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   CloneFailed: {
     means:
-      'The repository could not be fetched: its host is away, refuses the credential, or does not know it.',
+      'The repository could not be fetched: its host does not answer, refuses the credential, or does not have it.',
     remedy:
       "Read the message. Look at the integration's host, credential and repositories (docs/how-to/build-from-git.md).",
   },
@@ -93,7 +93,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   InstallFailed: {
     means: 'The packages of the repository could not be installed.',
     remedy:
-      "Read the message and the last log lines. Mostly a lock file does not fit its project, an index lacks the package, or the build can't reach a registry (docs/reference/builder.md).",
+      "Read the message and the last log lines. Usually a lock file does not match its project, an index lacks the package, or the build can't reach a registry (docs/reference/builder.md).",
   },
   PushFailed: {
     means: 'The image was built but could not be pushed to the registry.',
@@ -134,7 +134,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   RolloutAborted: {
     means:
-      'The revision was tried out with a share of the new threads and given up. The one before it serves on. The message says why.',
+      'The revision had a share of the new threads, and its rollout was aborted. The former revision keeps serving. The message says why.',
     remedy: 'Deploy it again once the reason is gone. See docs/how-to/roll-out.md.',
   },
 };
@@ -163,17 +163,17 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.DATABASE_READY]:
       'The database accepts connections. For an external one (reason `External`): its Secret holds an address, and some pod is ready.',
     [conditions.FOLLOWS_BRANCH]:
-      'Never True. False while the branch whose pushes make revisions is missing or its host does not answer, as the last look found. Absent otherwise.',
+      'Never True. False while the branch whose pushes make revisions is missing or its host does not answer, as of the last check. Absent otherwise.',
     [conditions.PASSWORD_ROTATED]:
       'Never True. False while the password of the managed database is being changed. Absent otherwise.',
     [conditions.DATABASE_RENEWED]:
       'Never True. False while the managed database waits to restart, as the annotation `gx.dev/renew-database` asks. Absent otherwise.',
     [conditions.ASLEEP]:
-      'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
+      'It has no pods because it was idle, and it wakes by itself. Absent unless `minScale` is 0.',
     [conditions.QUEUE_SCALED]:
       'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',
     [conditions.VOLUME_HAS_ROOM]:
-      "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
+      "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database accepts no writes (`Full`). Absent otherwise.",
     [conditions.VOLUME_GROWN]:
       'Never True. False while the volume does not have the requested size: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
     [conditions.API_SCALED]:
@@ -181,7 +181,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.STORE_READY]:
       'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
     [conditions.FIELDS_WITHOUT_EFFECT]:
-      "Some fields are stored without effect, and the message names them; or no gateway is installed, so the server's version, its mount prefix and its guard are not known.",
+      "Some fields are stored but have no effect, and the message names them; or no gateway is installed, so the server's version, its mount prefix and how it decides who may call are not known.",
     [conditions.UNAUTHENTICATED]:
       'The agents ask callers for no credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
     [conditions.TOKEN_MOUNTED]:
@@ -191,13 +191,13 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.DRAINING]:
       'Replaced revisions keep runs or threads that are pinned to them. False with the reason of the last that ended. Absent before the first.',
     [conditions.BACKED_UP]:
-      'There is a backup as new as the schedule asks for. Absent unless `spec.database.backup` asks for backups.',
+      'There is a backup as recent as the schedule requires. Absent unless `spec.database.backup` asks for backups.',
     [conditions.RESTORED]:
-      'The database has the backup that `spec.database.restore` names. No agent starts before. False after a restore into a living deployment: that failed, and all is as before. Absent unless a backup is asked for.',
+      'The backup that `spec.database.restore` names has been restored. No agent starts before that. False after a restore into a running deployment has failed: everything is as it was. Absent unless a restore is requested.',
     [conditions.ROUTED]:
-      'Callers from outside are led to it: the parents of its HTTPRoute accept it, or its Ingress has an address. Serving and Ready do not depend on it. Absent where it has no route.',
+      'Its route leads callers from outside to it: the parents of its HTTPRoute accept it, or its Ingress has an address. Serving and Ready do not depend on it. Absent where it has no route.',
     [conditions.PROXY_NOT_ADMITTED]:
-      'It has a route, and no proxy is known that its NetworkPolicy admits. Absent otherwise.',
+      'It has a route, but its NetworkPolicy is not known to admit any proxy. Absent otherwise.',
     [conditions.TRACING_PROJECT_SHARED]:
       'An older deployment of the tenant has the same name, so both have one tracing project. Absent otherwise.',
   },

@@ -9,34 +9,33 @@ const BACKUPS: Record<BackupFailureReason, string> = {
   TargetUnreachable:
     'the store does not answer, or says that it is overloaded. The backup is tried again.',
   TargetRefused:
-    'the store refuses the backup. The message has its words. Check the credential and its permissions.',
+    'the store refuses the backup. The message quotes it. Check the credential and its permissions.',
   NoRoom: 'the store is full. Make room, or keep fewer backups.',
   TargetNotEmpty:
     "another's files are in the folder of the deployment. Give the target another prefix.",
-  DumpFailed: 'the dump failed. The message has the words of pg_dump. It is tried again.',
-  CopyFailed:
-    'the copy of the files failed. The message has the words of pgBackRest. It is tried again.',
+  DumpFailed: 'the dump failed. The message quotes pg_dump. It is tried again.',
+  CopyFailed: 'the base backup failed. The message quotes pgBackRest. It is tried again.',
 };
 
 /** Why a restore fails. */
 const RESTORES: Record<ReplaceFailureReason, string> = {
   BackupMissing: 'no backup of the tenant has this name, or the folder at the target has none.',
-  TimeNotKept: 'the oldest backup has the data of a later moment than `at`.',
+  TimeNotKept: 'the oldest backup is later than `at`.',
   SchemaTooNew:
     'the backup is of a newer schema, or of a newer Postgres, than this installation has.',
   KeysMissing:
     "the backup needs encryption keys that GX_AES_KEY in the deployment's Secret does not hold. The message has their ids.",
-  DatabaseNotEmpty: 'the database holds data already. Only a new one is restored.',
+  DatabaseNotEmpty: 'the database already holds data. Only a new database is restored.',
   TargetMissing:
     'the installation has no target of this name, or its bucket or Secret is not there.',
   TargetUnreachable: 'the store does not answer. The restore is tried again.',
-  TargetRefused: 'the store refuses the read. The message has its words.',
+  TargetRefused: 'the store refuses the read. The message quotes it.',
   RestoreFailed:
-    'the database took nothing. The message has the words of pg_restore, psql or pgBackRest. It is tried again, unless the deployment lives.',
+    'the database accepted nothing. The message quotes pg_restore, psql or pgBackRest. It is tried again, unless the deployment was running already.',
   VolumeMissing: '`volume` is none of `status.formerVolumes`.',
   Hibernated: 'the data of a deployment that hibernates is not replaced.',
-  RequestTooOld: '`replaceRequestedAt` is longer than a day ago. Ask with the time of now.',
-  BackupFailed: 'the data that is there could not be backed up, so that nothing was replaced.',
+  RequestTooOld: '`replaceRequestedAt` is more than a day ago. Use the current time.',
+  BackupFailed: 'the present data could not be backed up, so nothing was replaced.',
 };
 
 /** Adds the reasons of a condition to those of others, which may have the same. */
@@ -58,7 +57,7 @@ const mergeReasons = (
 export const STATES: Record<string, Record<string, string>> = {
   deployment: {
     Suspended: '`spec.suspend` pauses reconciling.',
-    RevisionMissing: 'The revision of the present spec is being created.',
+    RevisionMissing: 'The revision of the current spec is being created.',
     EarlierDeployment:
       'Revisions of an earlier deployment of this name are still being deleted. Work begins after that.',
     IdTaken:
@@ -77,7 +76,7 @@ export const STATES: Record<string, Record<string, string>> = {
     FollowsLoad: 'Of ApiScaled: the number of api pods follows their CPU.',
     NotScaledYet: 'Of ApiScaled: the autoscaler has not reported yet.',
     NoMetrics:
-      'Of ApiScaled: the autoscaler gets no metrics, mostly because the cluster has no metrics server. `minScale` holds.',
+      'Of ApiScaled: the autoscaler gets no metrics, usually because the cluster has no metrics server. `minScale` holds.',
     Paused: 'Of ApiScaled: there is no api pod, and the autoscaler pauses.',
     StoreReady: 'Of StoreReady: the key-value store takes connections.',
     StoreNotReady:
@@ -94,8 +93,8 @@ export const STATES: Record<string, Record<string, string>> = {
     RetiringPassword: 'Of PasswordRotated: a Job closes the login of the former password.',
     NearlyFull: "Of VolumeHasRoom: the database's volume is 80 % full. Raise `dbStorageGi`.",
     AlmostFull:
-      "Of VolumeHasRoom: the database's volume is 90 % full. Raise `dbStorageGi` before the database takes no more writes.",
-    Full: "Of VolumeHasRoom: the database's volume is almost full, and the database takes no writes. It does again once there is room. Raise `dbStorageGi`.",
+      "Of VolumeHasRoom: the database's volume is 90 % full. Raise `dbStorageGi` before the database becomes read-only.",
+    Full: "Of VolumeHasRoom: the database's volume is almost full, and the database accepts no writes until there is room. Raise `dbStorageGi`.",
     Growing: 'Of VolumeGrown: the volume is being enlarged.',
     NotExpandable: 'Of VolumeGrown: the storage class does not allow its volumes to grow.',
     NeverShrinks:
@@ -108,25 +107,24 @@ export const STATES: Record<string, Record<string, string>> = {
     AskedFor: 'Of Unauthenticated: the mode of auth is open.',
     NoKey: 'Of Unauthenticated: its pods started without the key of the deployment.',
     GuardUnknown:
-      'Of Unauthenticated, which is Unknown, and of Asleep: no pod has reported to the gateway which guard decides who may call. The deployment stays awake.',
-    InUse: 'Of Asleep: it has been used lately, or has work.',
+      'Of Unauthenticated, which is Unknown, and of Asleep: no pod has reported to the gateway how it decides who may call. The deployment stays awake.',
+    InUse: 'Of Asleep: it was used recently, or has work.',
     OwnHandlers:
       'Of Asleep: handlers of `auth.path` decide who may call, so the gateway does not know who may wake it. It stays awake.',
     WokenByRequest: 'Of Asleep: a request of a permitted caller woke it.',
     DueSoon: 'Of Asleep: it woke for a delayed run or a cron.',
     WorkFound: 'Of Asleep: it woke for a run that was made while it fell asleep.',
     SpecChanged: 'Of Asleep: it woke for another revision.',
-    RolloutMoved:
-      'Of Asleep: it woke because the revision that is tried out goes on, or was given up.',
+    RolloutMoved: 'Of Asleep: it woke because the rollout continues, or was aborted.',
     DataReplaced: 'Of Asleep: it woke because a restore replaces its data.',
     NoGateway:
-      "Of Asleep: no replica of the gateway is ready, so it stays awake. Of FieldsWithoutEffect: none is installed, so the server's version, its mount prefix and its guard are not known.",
+      "Of Asleep: no replica of the gateway is ready, so it stays awake. Of FieldsWithoutEffect: none is installed, so the server's version, its mount prefix and how it decides who may call are not known.",
     Idle: 'Of Asleep: nobody has used it for a while, so it sleeps.',
     Asleep: 'It sleeps, and wakes by itself. Ready is True, because the spec asks for it.',
     FallingAsleep: 'The pods are being stopped, because nobody has used it for a while.',
     AtRest: 'Of QueueScaled: there are as many queue pods as the work needs.',
     Backlog:
-      'Of QueueScaled: work waited for a worker, so there are more queue pods. The message has the counts of that moment.',
+      'Of QueueScaled: work waited for a worker, so there are more queue pods. The message has the counts at that time.',
     Quiet:
       'Of QueueScaled: fewer queue pods were enough for a while, so there are fewer. A run under way finishes or is handed over.',
     NotReported:
@@ -136,8 +134,8 @@ export const STATES: Record<string, Record<string, string>> = {
       'Of Draining: replaced revisions keep runs or threads. The message has the counts of the last report.',
     Drained: 'Of Draining: a replaced revision has no work left.',
     PinExpired:
-      'Of Draining: work of a replaced revision goes on with the one that serves, because `pinSeconds` are over.',
-    Released: 'Of Draining: the same, because somebody asked for it.',
+      'Of Draining: the serving revision took over the work of a replaced one, because `pinSeconds` are over.',
+    Released: 'Of Draining: the same, because someone requested it.',
     TooManyDraining:
       'Of Draining: the same, because more revisions than `maxDraining` would keep work.',
     NotCounted:
@@ -156,38 +154,40 @@ export const STATES: Record<string, Record<string, string>> = {
     RouteRefused:
       'Of Routed: the API server, a webhook or a quota refuses the route. The message quotes it. It is tried again from time to time.',
     HostInvalid:
-      'Of Routed: the host that the pattern makes is too long, or is none. Name another in `spec.route.hosts`.',
+      'Of Routed: the host that the pattern gives is too long or not valid. Name another in `spec.route.hosts`.',
     HostNotAllowed:
       'Of Routed: the Listener of the namespace does not name the host, and an administrator adds it to `spec.hosts` there; or the host is reserved, and the deployment names another.',
     HostTaken: 'Of Routed: another deployment has the host and path. The message names it.',
     PathNotAllowed:
       'Of Routed: all deployments have the host, so the path must begin with the one by the pattern.',
     PathNotStripped:
-      "Of Routed: an Ingress passes paths on as they are, so its path must be the server's mount prefix, or `/`.",
+      "Of Routed: an Ingress does not rewrite paths, so its path must be the server's mount prefix, or `/`.",
     NoProxyConfigured:
       'Of ProxyNotAdmitted: `settings.route.proxies` is empty. Name the proxy there, or label its namespace `gx.dev/gateway=true`.',
-    BackedUp: 'Of BackedUp: the newest backup is as new as the schedule asks for.',
+    BackedUp: 'Of BackedUp: the newest backup is as recent as the schedule requires.',
     NoBackupYet: 'Of BackedUp, which is Unknown: no backup has ended yet.',
-    ScheduleInvalid: 'Of BackedUp: the schedule or its time zone is none. The message says why.',
+    ScheduleInvalid:
+      'Of BackedUp: the schedule or its time zone is not valid. The message says why.',
     TargetUnfit: 'Of BackedUp: `method: continuous` needs a target that speaks S3 by TLS.',
     PodTooOld:
-      'Of BackedUp: the pod of the database is of an earlier version, which takes no log. It has to restart once.',
+      'Of BackedUp: the pod of the database was made by an earlier version, which can not archive its log. It has to restart once.',
     VerificationWaits:
       'Of BackedUp: there are backups, but the Job of a verification has no pod. The message says why.',
     VerificationFailed:
       'Of BackedUp: the newest verification of a backup failed. The message says how.',
     Overdue:
-      'Of BackedUp: a backup is due for longer than one may take. The message says what it waits for.',
+      'Of BackedUp: a backup has been overdue for longer than it may take. The message says what it waits for.',
     Restoring:
       'The backup is being restored, or waits for the database. Of Restored, too, which is Unknown.',
     WaitsForBackup: 'Of Restored, which is Unknown: the backup is still being made.',
-    Restored: 'Of Restored: the database has the backup. The message says of which moment.',
+    Restored:
+      'Of Restored: the backup has been restored. The message says which point in time it holds.',
     ...mergeReasons('Restored', RESTORES, mergeReasons('BackedUp', BACKUPS, {})),
     AwaitingBackup:
-      'The deployment was deleted, and waits for a backup of its data. The message says until when, and how to go on without. Of BackedUp, too, which is Unknown.',
+      'The deployment was deleted, and waits for a backup of its data. The message says until when, and how to continue without one. Of BackedUp, too, which is Unknown.',
     LastBackupMade: 'Of BackedUp: the backup before the deletion is made. The message names it.',
     NoLastBackup:
-      'Of BackedUp: the deletion goes on without a backup, because there is nothing to back up. The message says why.',
+      'Of BackedUp: the deletion continues without a backup, because there is nothing to back up. The message says why.',
     DataKept:
       'Of BackedUp: no backup could be made before the deletion. The volume stays; the message names its claim.',
     Deleting: 'The deployment was deleted, and its objects are being removed.',
@@ -198,7 +198,7 @@ export const STATES: Record<string, Record<string, string>> = {
     Creating: 'The operator has not seen its deployment yet.',
     AwaitingBuild: 'The builder has not started.',
     BuildQueued: 'Its build waits for others to end. The message says how many are before it.',
-    GitHostAway: 'The git host does not answer; it is asked again.',
+    GitHostAway: 'The git host does not answer; the operator tries again.',
     Building: 'The builder is running.',
     Built: 'Of BuildSucceeded: the message names the image.',
     Unknown: 'Its deployment was deleted.',
@@ -209,13 +209,13 @@ export const STATES: Record<string, Record<string, string>> = {
     RolledOut: 'Of RolledOut: every pod has been ready.',
     Deployed: 'It was rolled out. `activeRevision` of its deployment says whether it serves.',
     Skipped: 'A newer revision was requested before its turn.',
-    Failed: 'It ended, and nothing more is known.',
+    Failed: 'It failed, and nothing more is known.',
     Hibernated: 'The deployment hibernates. The rollout begins when it wakes.',
     PinnedWork: 'Of Draining: the message has the counts of the last report.',
     Restoring: 'It waits until the backup of its database is restored, or its data is replaced.',
   },
   backup: {
-    Complete: 'It is complete, and stands in the catalogue of its target.',
+    Complete: 'It is complete, and is listed in the catalogue of its target.',
     ...BACKUPS,
   },
   listener: {

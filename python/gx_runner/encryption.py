@@ -155,8 +155,8 @@ class Cipher:
                 return "true"
             raise
         if again != given:
-            sentence = f"decrypt did not turn back the result of encrypt for {value.of}"
-            raise ProblemError(500, f"encryption.path: {sentence}; it must return the value that encrypt was given.")
+            sentence = f"decrypt did not return the value that encrypt was given for {value.of}."
+            raise ProblemError(500, f"encryption.path: {sentence}")
         return "true"
 
     async def _open(self, value: Value, body: Json) -> str:

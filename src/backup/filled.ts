@@ -50,7 +50,7 @@ export async function takeFilled(
     if (until === undefined)
       throw new BackupFailed(
         'RestoreFailed',
-        'The database was not filled with the copy. Nothing of it is touched.',
+        'The database was not filled with the copy. None of it was changed.',
       );
     const missing = listMissingKeys(keys.split(' ').filter(Boolean), encryptionKeys);
     if (missing.length > 0)

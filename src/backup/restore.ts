@@ -25,7 +25,7 @@ export const runRestore = (config: RestoreJobConfig, signal: AbortSignal): Promi
 export const runCheck = (config: RestoreJobConfig, signal: AbortSignal): Promise<void> =>
   runAndReport(config, {
     reason: 'RestoreFailed',
-    what: 'The look at the backup',
+    what: 'The check of the backup',
     signal,
     work: () => checkBackup(config, signal),
   });
@@ -68,7 +68,7 @@ export async function restoreBackup(
   if (state !== 'empty')
     throw new BackupFailed(
       'DatabaseNotEmpty',
-      'The database holds data already. Nothing of it is touched.',
+      'The database already holds data. None of it was changed.',
     );
   const store = openBackupStore(order.target, keys, mount, signal, pauses);
   const folder = getBackupFolder(order.target, order.owner);

@@ -16,7 +16,7 @@ export const BACKUP_HELP = `gx-platform backup: sends the dump of a deployment's
 Usage: node src/main.ts backup [restore|check|verify]
 
 The operator starts it in a Job, beside a container with pg_dump. With "restore" it fetches a backup for a container with
-pg_restore, with "check" it looks whether that can be, and with "verify" it fetches one for a scratch database. It takes
+pg_restore, with "check" it checks whether that is possible, and with "verify" it fetches one for a scratch database. It takes
 no options; its settings come from the environment, where the operator writes them. It writes a result or a reason as
 the container's termination message.
 `;

@@ -21,7 +21,7 @@ export const SOURCE_FILE = 'source.tar.gz';
 export function requireStageFile(work: string, file: string): string {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats === undefined)
-    throw new StageFailed('PushFailed', `The stage before left no ${path.basename(file)}.`);
+    throw new StageFailed('PushFailed', `The previous stage left no ${path.basename(file)}.`);
   const expected = path.join(realpathSync(work), path.relative(work, file));
   if (!stats.isFile() || realpathSync(file) !== expected)
     throw new StageFailed(

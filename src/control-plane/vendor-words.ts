@@ -87,13 +87,13 @@ function checkFeatures({ source, source_config: config }: Record<string, unknown
     const way =
       'deploy from a git repository (source github), or push the image to a registry and name it with --image-uri';
     throw new Rejected(
-      `source: ${String(source)} uploads what is to be built, which is not taken here: ${way}`,
+      `source: ${String(source)} uploads the source to build, which is not supported here: ${way}`,
     );
   }
   const { deployment_type: type } = (config ?? {}) as { deployment_type?: unknown };
   if (ASLEEP.includes(type as string))
     throw new Rejected(
-      `source_config.deployment_type: ${String(type)} is not offered; take dev or prod`,
+      `source_config.deployment_type: ${String(type)} is not offered; use dev or prod`,
     );
 }
 

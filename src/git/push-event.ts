@@ -75,7 +75,7 @@ export function parsePush(
   payload: unknown,
 ): PushEvent | { ignored: string } {
   const other = readOtherEvent(kind, headers);
-  if (other !== undefined) return { ignored: `It is no push to a branch, but: ${other}.` };
+  if (other !== undefined) return { ignored: `It is not a push to a branch: ${other}.` };
   const source = getPart(payload, kind === 'gitlab' ? 'project' : 'repository');
   const [ref, commit, repository] = [
     getPart(payload, 'ref'),

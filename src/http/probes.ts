@@ -21,7 +21,7 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
     route.get('/healthz', {
       ...shared,
       id: 'healthz',
-      summary: 'Is the process alive',
+      summary: 'Whether the process is alive',
       handler: () => {
         alive?.();
         return answerJson({ ok: true });
@@ -30,7 +30,7 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
     route.get('/readyz', {
       ...shared,
       id: 'readyz',
-      summary: 'Does it know all that it works with',
+      summary: 'Whether the process has loaded everything that it needs',
       handler: () => {
         const lacks = missing();
         if (lacks !== undefined) throw new Unavailable(lacks);

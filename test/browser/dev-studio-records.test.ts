@@ -138,7 +138,7 @@ test('a store shows its namespaces as a tree, and its items, also by meaning', a
   );
   await write('[name=filter]', '{');
   await studio.tab.press('Search');
-  await studio.tab.shows('It is no JSON');
+  await studio.tab.shows('It is not JSON');
 });
 
 test('crons are listed with the time at which they fire next', async () => {

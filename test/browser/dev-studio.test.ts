@@ -92,7 +92,7 @@ const lengthOf = `document.querySelector('.log li.agent')?.innerText.length ?? 0
 
 test('it says which graph is not served, and why', async () => {
   await studio.tab.shows('There is no stove.');
-  await studio.tab.shows('It is not served until this is mended; the others are.');
+  await studio.tab.shows('It is not served until this is fixed; the others are.');
   expect(await studio.tab.texts('.note')).toHaveLength(1);
 });
 
@@ -211,7 +211,7 @@ describe('a chat', () => {
       field.value = 'weather in London';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
-    await studio.tab.press('Send in its place');
+    await studio.tab.press('Send', '.edit');
     await studio.tab.shows('rain, 14');
     await ended();
     const after = await messages();
@@ -228,7 +228,7 @@ describe('a chat', () => {
       field.value = 'weather in Paris';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
-    await studio.tab.press('Send in its place');
+    await studio.tab.press('Send', '.edit');
     await studio.tab.shows('sunny, 22');
     await ended();
     expect((await messages()).join()).not.toContain('London');
@@ -341,7 +341,7 @@ describe('a question', () => {
     await ask('form');
     await studio.tab.page.type('.questions [name=seats]', 'x');
     await studio.tab.press('Answer');
-    await studio.tab.shows('It is no number.');
+    await studio.tab.shows('It is not a number.');
     await studio.tab.page.evaluate(`document.querySelector('.questions [name=seats]').select()`);
     await studio.tab.page.type('.questions [name=seats]', '4');
     expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
@@ -379,7 +379,7 @@ describe('a question', () => {
     });
     await studio.tab.page.type('.questions [name=seats]', '4');
     await studio.tab.press('Answer');
-    await studio.tab.shows('Somebody else has answered this meanwhile.');
+    await studio.tab.shows('Someone else has answered this meanwhile.');
     await studio.tab.shows('first: {"seats":9}');
     expect(await studio.tab.text()).not.toContain('first: {"seats":4}');
     expect(
@@ -399,7 +399,7 @@ describe('a question', () => {
     await ended();
     const texts = await Promise.all(tabs.map((one) => one.text()));
     expect(
-      texts.filter((text) => text.includes('Somebody else has answered this meanwhile.')),
+      texts.filter((text) => text.includes('Someone else has answered this meanwhile.')),
     ).toHaveLength(1);
     const answers = texts.map((text) => /first: {"seats":(\d)}/g.exec(text)?.[1]);
     expect(answers[0]).toBe(answers[1]);

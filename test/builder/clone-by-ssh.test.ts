@@ -67,12 +67,12 @@ test.each<[string, () => Record<string, string | undefined>, string]>([
   [
     'a host with another key than known_hosts says',
     () => ({ known_hosts: `${host.knownHosts.split(' ')[0]} ${sshKeys().public}\n` }),
-    'another key than known_hosts',
+    'is not the one in known_hosts',
   ],
   [
     'a host that known_hosts does not name',
     () => ({ known_hosts: `elsewhere.example ${sshKeys().public}\n` }),
-    'another key than known_hosts',
+    'is not the one in known_hosts',
   ],
   ['a Secret without known_hosts', () => ({ known_hosts: undefined }), 'has no known_hosts'],
   ['a key with a passphrase', () => ({ 'ssh-privatekey': sshKeys('x').private }), 'passphrase'],

@@ -101,7 +101,7 @@ test.each<[string, Record<string, string>, string, string]>([
     'a reference that is an option',
     { GX_GIT_REF: '--upload-pack=touch' },
     'RefMissing',
-    'does not begin with "-"',
+    'must not begin with "-"',
   ],
   [
     'a commit that is an option',

@@ -143,7 +143,7 @@ describe('a request', () => {
     const answer = await ask('/info');
     expect([answer.status, await answer.json()]).toEqual([
       409,
-      { detail: 'The deployment sleeps. Looking at it does not wake it.' },
+      { detail: 'The deployment sleeps. Opening this page does not wake it.' },
     ]);
     expect(lines()).toEqual([]);
     stage.answersPass({});

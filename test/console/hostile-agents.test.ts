@@ -141,7 +141,7 @@ describe('nobody is sent elsewhere', () => {
     const answer = await ask();
     expect([answer.status, answer.headers.get('location')]).toEqual([502, null]);
     expect(await answer.json()).toEqual({
-      detail: 'The agent sends elsewhere: javascript:alert(1)',
+      detail: 'The agent redirects: javascript:alert(1)',
     });
     expectHarmless(answer);
   });
@@ -290,7 +290,7 @@ test('a small answer that unpacks to a large one goes no further', async () => {
     const answer = await ask();
     expect([answer.status, await answer.json()]).toEqual([
       502,
-      { detail: 'The agent packs its answer, though nobody asked for that.' },
+      { detail: 'The agent compresses its answer, which was not requested.' },
     ]);
   }
 });

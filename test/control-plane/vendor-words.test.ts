@@ -217,7 +217,7 @@ describe("the vendor's CLI", () => {
     const { code, said } = await refused('--name', 'built', '--remote', '--no-input');
     expect([code, said]).toEqual([
       1,
-      expect.stringMatching(/source: internal_source uploads what is to be built.*--image-uri/s),
+      expect.stringMatching(/source: internal_source uploads the source to build.*--image-uri/s),
     ]);
     expect(await find('built')).toBeUndefined();
   });
@@ -247,7 +247,7 @@ test('a type that sleeps is refused with a sentence', async () => {
   const body = creation('asleep', { source: 'github', source_config });
   expect(await plane.call('POST', '/api-host/v2/deployments', { body })).toMatchObject({
     status: 400,
-    body: { detail: 'source_config.deployment_type: dev_zero is not offered; take dev or prod' },
+    body: { detail: 'source_config.deployment_type: dev_zero is not offered; use dev or prod' },
   });
 });
 

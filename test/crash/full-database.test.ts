@@ -19,7 +19,7 @@ import { until } from '../kit/until.ts';
  * whole server.
  */
 const DETAIL =
-  'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
+  'The database accepts no writes, because its volume is full or someone made it read-only; reads still work. Try again later.';
 const LEASE = 4;
 /** The seconds, at least, for which the database takes no writes. */
 const LEAST_READ_ONLY = 1.5 * LEASE;

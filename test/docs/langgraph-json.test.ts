@@ -144,7 +144,7 @@ test('a key that nobody knows has no effect in a server and in a build, and is n
   write('kept_tools', { value: true });
   expect(serverOutcome('kept_tools')).toEqual({
     word: 'no effect',
-    sentence: 'there is no such key, so nothing follows from it',
+    sentence: 'there is no such key, so it has no effect',
   });
   printed.length = 0;
   expect(planned()).toBeTypeOf('object');

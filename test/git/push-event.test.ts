@@ -41,7 +41,7 @@ test.each([
   ['gitea', 'x-gitea-event', 'delete'],
 ] as const)('another event of %s means nothing: %s: %s', (kind, header, event) => {
   expect(parsePush(kind, { [header]: event }, PAYLOADS[kind]())).toEqual({
-    ignored: `It is no push to a branch, but: ${event}.`,
+    ignored: `It is not a push to a branch: ${event}.`,
   });
 });
 

@@ -325,7 +325,7 @@ async function askProject(
     const [first] = faulty;
     if (first !== undefined) row.fault ||= `${cell} of ${first.graph}: ${first.faults[cell]}`;
   }
-  const unserved = /NOT SERVED until its file is mended: .*/.exec(server.output())?.[0];
+  const unserved = /NOT SERVED until its file is fixed: .*/.exec(server.output())?.[0];
   if (unserved !== undefined) row.fault ||= unserved;
   const ends: string[] = [];
   for (const look of looks) ends.push(await runTwice(server.url, look, { row, headers }));

@@ -120,7 +120,7 @@ test('a graph with a fault of syntax is left out at the start, and is served onc
   await expect
     .poll(() => running.output())
     .toMatch(
-      /other +NOT SERVED until its file is mended: Graph "other": \S+\/other\.py:\d+: SyntaxError/,
+      /other +NOT SERVED until its file is fixed: Graph "other": \S+\/other\.py:\d+: SyntaxError/,
     );
   expect(await answer(running)).toBe('That was message 1 of this thread.');
   await expect(answer(running, 'other')).rejects.toMatchObject({ status: 500 });

@@ -65,7 +65,7 @@ export function buildOwnerCallers({
   return (user) => {
     if (user === null)
       throw new Forbidden(
-        'It was made when nobody was known, so the handlers of auth.path can decide nothing for it.',
+        "It was created without authentication, so the handlers of auth.path can't decide about it.",
       );
     return {
       identity: user.identity,

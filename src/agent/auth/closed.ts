@@ -79,7 +79,7 @@ function isForReading(claims: TokenClaims, roleClaim: string | undefined): boole
   if (roles.includes('write') || roles.includes('admin')) return false;
   if (roles.includes('read')) return true;
   throw new Forbidden(
-    `The bearer token gives no right: its claim ${roleClaim} names none of read, write and admin.`,
+    `The bearer token grants no permission: its claim ${roleClaim} names none of read, write and admin.`,
   );
 }
 

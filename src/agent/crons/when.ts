@@ -94,7 +94,8 @@ export function checkWhen({ schedule, timezone }: When, now: Date): void {
   if (timezone !== null && !isZone(timezone))
     refuse('timezone', `Unknown time zone "${timezone}"; it must be an IANA name (Europe/Berlin)`);
   // Croner takes a date for a schedule that fires once.
-  if (schedule.includes(':')) refuse('schedule', 'Five or six fields are wanted, not a date');
+  if (schedule.includes(':'))
+    refuse('schedule', 'It must have five or six fields, and this is a date');
   let next: Date | undefined;
   try {
     next = findNextTime({ schedule, timezone }, now);

@@ -63,7 +63,7 @@ export function parseDevOptions(args: string[]): DevOptions | undefined {
   const databaseUri = flags['database-uri'];
   if (flags.reset && databaseUri !== undefined)
     throw new StartError(
-      'dev: --reset forgets the data of the embedded Postgres only; it can not be given together with --database-uri.',
+      "dev: --reset forgets the data of the embedded Postgres only; it can't be used together with --database-uri.",
     );
   return {
     config: path.resolve(flags.config),

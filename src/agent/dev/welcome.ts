@@ -64,10 +64,7 @@ export function formatWelcome({
 }: Welcome): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
   const errors = new Map(
-    faults.map(({ graph_id, error }) => [
-      graph_id,
-      `NOT SERVED until its file is mended: ${error}`,
-    ]),
+    faults.map(({ graph_id, error }) => [graph_id, `NOT SERVED until its file is fixed: ${error}`]),
   );
   const lines = graphs.map(({ graphId, description }) =>
     `  ${graphId.padEnd(width)}  ${errors.get(graphId) ?? description ?? ''}`.trimEnd(),

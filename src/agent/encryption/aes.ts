@@ -67,7 +67,7 @@ export function buildAesCodec({
   const passUnencrypted = <T>(place: Place, stored: T): T => {
     if (strict && !isEmpty(stored))
       throw new Unavailable(
-        `A value (${place.kind}) is not encrypted, and GX_AES_STRICT takes none such.`,
+        `A value (${place.kind}) is not encrypted, and GX_AES_STRICT refuses such values.`,
       );
     return stored;
   };

@@ -18,11 +18,11 @@ export function buildCodec(
   if (module === undefined) return keys && buildAesCodec(keys);
   if (module.encrypts && keys?.encrypts === true)
     throw new StartError(
-      'GX_AES_KEY and encryption.path of gx.json would both encrypt. Begin GX_AES_KEY with "none," so that its keys only read, or leave the module only its decrypt handlers.',
+      'GX_AES_KEY and encryption.path of gx.json would both encrypt. Begin GX_AES_KEY with "none," so that its keys only decrypt, or leave the module only its decrypt handlers.',
     );
   if (module.encrypts && keys !== undefined && keys.names.length > 0)
     throw new StartError(
-      'GX_AES_JSON_KEYS has nothing to do beside encryption.path: encrypt.json chooses the keys. Remove it.',
+      'GX_AES_JSON_KEYS has no effect beside encryption.path: encrypt.json chooses the keys. Remove it.',
     );
   return buildCustomCodec(module, buildAesCodec(keys ?? { keys: [], encrypts: false, names: [] }));
 }

@@ -85,7 +85,7 @@ function readHandlers(exported: unknown, at: string): Handlers {
   };
   const { context } = given;
   if (context !== undefined && typeof context !== 'function')
-    throwFault('has a context, which is no function');
+    throwFault('has a context that is not a function');
   const handlers = {
     encrypt: readDirection(given, 'encrypt', throwFault),
     decrypt: readDirection(given, 'decrypt', throwFault),
@@ -477,7 +477,7 @@ async function tryValue(calls: Calls, { does, of }: CipherCall, value: unknown):
   }
   throw new Problem(
     500,
-    `encryption.path: decrypt did not turn back the result of encrypt for ${of}; it must return the value that encrypt was given.`,
+    `encryption.path: decrypt did not return the value that encrypt was given for ${of}.`,
   );
 }
 

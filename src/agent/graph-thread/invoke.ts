@@ -274,7 +274,7 @@ async function refuseNothing({ graph, config }: Call): Promise<void> {
   if (state?.createdAt === undefined)
     throw new Problem(
       500,
-      'The graph took no step and stored nothing: its LangGraph may be another one than this server can run.',
+      'The graph took no step and stored nothing: this server may not support its version of LangGraph.',
     );
 }
 

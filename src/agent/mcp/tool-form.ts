@@ -5,7 +5,7 @@ import { type Json, isObject } from '../../schema/json.ts';
 /** Messages as a model writes them. LangGraph takes more forms, which would only confuse it. */
 const MESSAGES: Json = {
   type: 'array',
-  description: 'The conversation so far; mostly one message of the user.',
+  description: 'The conversation so far; usually one message from the user.',
   items: {
     type: 'object',
     properties: {

@@ -14,14 +14,15 @@ const WITHIN = 2000;
 
 const HELP: Record<keyof DatabaseStats, string> = {
   connections: 'Connections of clients to the database server.',
-  connections_max: 'How many it takes.',
+  connections_max: 'Maximum number of connections that it accepts.',
   oldest_transaction_seconds:
     'Age of the oldest open transaction of this login: it keeps dead rows from being cleared away.',
   rows_live: 'Rows of all tables, as far as Postgres has counted.',
   rows_dead: 'Rows of all tables that vacuum has yet to clear away.',
   size_bytes: 'Size of the database without the log.',
   deadlocks: 'Deadlocks since the statistics began.',
-  read_only: '1 while the database takes no writes: its volume is full, or somebody made it so.',
+  read_only:
+    '1 while the database accepts no writes: its volume is full, or someone made it read-only.',
 };
 const NAMES = Object.keys(HELP) as (keyof DatabaseStats)[];
 

@@ -47,7 +47,7 @@ function queueMetrics({ db, log }: AgentDeps, gauge: MakeGauge): Read {
       'pending_unblocked_runs_wait_time_max_seconds',
       'The same without those behind another run of their thread.',
     ),
-    n_webhooks: gauge('num_pending_webhooks', 'Ends of runs that webhooks have yet to hear of.'),
+    n_webhooks: gauge('num_pending_webhooks', 'Ended runs whose webhooks have yet to be sent.'),
   };
   return async () => {
     const queue = await waitInTime(queueStats(db), log);
@@ -118,7 +118,7 @@ function runMetrics({ endedRuns }: AgentDeps, registers: Registry[]): Read {
   };
   const lost = {
     name: 'gx_api_runs_lost_total',
-    help: 'Runs under way whose worker was found gone here.',
+    help: 'Runs under way whose worker this process found gone.',
     label: 'outcome',
     registers,
   };
@@ -156,13 +156,12 @@ function createWebhookMetrics({ courier }: AgentDeps, registers: Registry[]): Re
 }
 
 function createEncryptionMetrics({ reencryption }: AgentDeps, registers: Registry[]): Read {
-  const help =
-    'Keys, other than the one that encrypts, of which values may be left; not a number where nothing is encrypted.';
+  const help = 'Earlier encryption keys that values may still need; NaN if nothing is encrypted.';
   const older = new Gauge({ name: 'gx_api_encryption_older_keys', help, registers });
   const name = 'gx_api_encryption_rewritten_total';
   const rewritten = new Counter({
     name,
-    help: 'Rows that were encrypted again here, because an earlier key had encrypted them.',
+    help: 'Rows that this process encrypted again, because an earlier key had encrypted them.',
     registers,
   });
   return () => {
@@ -244,7 +243,7 @@ function streamMetrics({ streamed: { publisher, store } }: AgentDeps, registers:
     help: 'Whether the key-value store of streams answers.',
     registers,
   });
-  const help = 'Events that were written here for readers elsewhere and later, by where to.';
+  const help = 'Events that this process wrote for readers elsewhere and later, by destination.';
   const events = new Counter({
     name: 'gx_api_stream_events_total',
     help,
@@ -253,7 +252,7 @@ function streamMetrics({ streamed: { publisher, store } }: AgentDeps, registers:
   });
   const turned = new Counter({
     name: 'gx_api_stream_fallbacks_total',
-    help: 'Runs whose streams went on through the database.',
+    help: 'Runs whose streams fell back to the database.',
     registers,
   });
   return () => {

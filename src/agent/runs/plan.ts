@@ -160,12 +160,12 @@ async function readRevisionPlace(
   const asker = caller.guard?.user.identity;
   if (name === undefined) return asker === undefined ? undefined : { asker };
   if (getPinnedRevision(pinning) === undefined)
-    throw buildRevisionRefusal('runs keep to no revision here');
+    throw buildRevisionRefusal('runs are not pinned to revisions here');
   const revision = await loadOfferedRevision(db, { name: String(name), own: pinning.revision });
   if (revision === undefined)
-    throw buildRevisionRefusal('must be the revision that serves, or the one that is tried out');
+    throw buildRevisionRefusal('must be the serving revision, or the candidate');
   if (revision.graphs?.includes(graph) === false)
-    throw buildRevisionRefusal(`names a revision without the graph ${graph}`);
+    throw buildRevisionRefusal(`names a revision that does not have the graph ${graph}`);
   return { revision: revision.name, asker };
 }
 

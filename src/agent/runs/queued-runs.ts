@@ -48,14 +48,14 @@ export class QueuedRuns {
   async #refuseIfFull(count: number): Promise<void> {
     if (count > this.#most)
       throw new Rejected(
-        `Of the runs of this deployment at most ${this.#most} may wait; these are ${count}.`,
+        `At most ${this.#most} runs of this deployment may wait; this request has ${count}.`,
       );
     // A request that comes while the number is being read waits for it.
     if (this.#reading !== undefined || performance.now() - this.#at > PAUSE) await this.#read();
     if (this.#known + count <= this.#most) return;
     throw new Problem(
       429,
-      `As many runs are waiting as this deployment takes (${this.#most}); try again later.`,
+      `${this.#most} runs are waiting, which is the most that this deployment accepts; try again later.`,
       {
         headers: { 'retry-after': String(LATER) },
       },

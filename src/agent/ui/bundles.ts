@@ -96,7 +96,7 @@ export async function prepareUiBundles(
     return await bundleUi(source, log, signal);
   } catch (error) {
     if (!partial || !(error instanceof StartError)) throw error;
-    log.error({ err: error }, 'the components of "ui" are not served until this is mended');
+    log.error({ err: error }, 'the components of "ui" are not served until this is fixed');
     return {};
   }
 }

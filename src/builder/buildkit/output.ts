@@ -23,7 +23,7 @@ export function buildSolveFailure({ output, last }: { output: string; last: stri
   const printed = /\b(InstallFailed|BuildFailed|ConfigMissing|DiskFull): (.+)/.exec(output);
   if (printed !== null) return new StageFailed(printed[1]!, printed[2]!);
   const how = KILLED.test(last)
-    ? 'A command of the Dockerfile was killed, as happens when memory runs out'
+    ? 'A command of the Dockerfile was killed, probably because memory ran out'
     : 'The Dockerfile could not be run';
   return new StageFailed('BuildFailed', `${how}. The last lines: ${last}`);
 }

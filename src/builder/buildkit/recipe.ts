@@ -24,7 +24,7 @@ export function writeRecipe(config: ImageBuildConfig, baseImage: string): string
   if (own !== undefined && (lines !== undefined || base !== undefined))
     throw new StageFailed(
       'BuildFailed',
-      `"dockerfile" of gx.json says all of the image: remove "${lines === undefined ? 'base_image' : 'dockerfile_lines'}".`,
+      `"dockerfile" of gx.json defines the whole image: remove "${lines === undefined ? 'base_image' : 'dockerfile_lines'}".`,
     );
   const { dockerfile: file } = getTrustedPaths(config);
   mkdirSync(path.dirname(file), { recursive: true });

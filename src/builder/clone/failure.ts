@@ -13,7 +13,7 @@ const KNOWN: readonly (readonly [
   [
     /Load key/i,
     'CloneFailed',
-    "The integration's ssh key can't be read: give it whole and without a passphrase",
+    "The integration's ssh key can't be read: provide the whole key, without a passphrase",
   ],
   [
     /Authentication failed|could not read (Username|Password)|Permission denied|HTTP Basic: Access denied|returned error: 40[13]/i,
@@ -23,7 +23,7 @@ const KNOWN: readonly (readonly [
   [
     /Host key verification failed/i,
     'CloneFailed',
-    "The git host has another key than known_hosts of the integration's Secret says",
+    "The git host's key is not the one in known_hosts of the integration's Secret",
   ],
   [
     /not found|does not appear to be a git repository|does not exist/i,

@@ -191,19 +191,19 @@ async function followRedirects(
     await answer.body?.cancel();
     address = resolveRedirect(scopes, address, location);
   }
-  throw new RangeError(`The index sends requests on more than ${MOST_REDIRECTS} times.`);
+  throw new RangeError(`The index redirects more than ${MOST_REDIRECTS} times.`);
 }
 
 function resolveRedirect(scopes: readonly Scope[], from: URL, location: string): URL {
   const to = URL.parse(location, from.href);
   if (to === null || to.username !== '' || to.password !== '')
-    throw new RangeError('The index sends the request to no valid address.');
+    throw new RangeError('The index redirects to an address that is not valid.');
   if (
     to.protocol !== 'https:' &&
     findIndexScope(scopes, to) === undefined &&
     from.protocol === 'https:'
   )
-    throw new RangeError(`The index sends the request to ${to.origin}, which is not https.`);
+    throw new RangeError(`The index redirects to ${to.origin}, which is not https.`);
   return to;
 }
 

@@ -125,7 +125,7 @@ const KILLED = 137;
 
 function describeFailure({ what }: BuildTask, code: number, last: string): string {
   const how =
-    code === KILLED ? 'was killed, as happens when memory runs out' : `ended with code ${code}`;
+    code === KILLED ? 'was killed, probably because memory ran out' : `ended with code ${code}`;
   return `${what} ${how}. Its last lines: ${trimToEnd(last)}`;
 }
 

@@ -97,7 +97,7 @@ async function answerFromAgent(
   try {
     const pass = await parts.passes.getPass(asked);
     if (pass.asleep_since !== null)
-      throw new Conflict('The deployment sleeps. Looking at it does not wake it.');
+      throw new Conflict('The deployment sleeps. Opening this page does not wake it.');
     refuseUnchecked(ctx.method, target, pass);
     const answer = await askWithRenewal(ctx, parts, { ...asking, pass });
     send(ctx, answer);
@@ -170,11 +170,11 @@ function send(ctx: Context, answer: IncomingMessage): void {
 
 function findAnswerFault({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   if (statusCode >= 300 && statusCode < 400)
-    return `The agent sends elsewhere: ${headers.location ?? 'it does not say where'}`;
+    return `The agent redirects: ${headers.location ?? 'it does not name an address'}`;
   if (STATUS_CODES[statusCode] === undefined)
-    return `The agent answers with the status ${statusCode}, which means nothing.`;
+    return `The agent answers with the status ${statusCode}, which is not valid.`;
   if (!['identity', undefined].includes(headers['content-encoding']))
-    return 'The agent packs its answer, though nobody asked for that.';
+    return 'The agent compresses its answer, which was not requested.';
   if (Number(headers['content-length'] ?? 0) > LARGEST_ANSWER)
     return `The agent's answer has more than ${LARGEST_ANSWER} bytes.`;
   return undefined;

@@ -63,7 +63,7 @@ async function answerFromPlane(
   if (isRedirect(status))
     throw new Problem(
       502,
-      `The control plane sends elsewhere: ${answer.headers.location ?? 'it does not say where'}`,
+      `The control plane redirects: ${answer.headers.location ?? 'it does not name an address'}`,
     );
   if (status === 401) return refuseReader(ctx, 'revoked');
   ctx.status = status;

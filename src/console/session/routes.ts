@@ -175,7 +175,7 @@ function buildSignIn({
       const cookie = chooseCookie(request);
       if (cookie === undefined)
         throw new Forbidden(
-          'The console takes keys over https alone, or on the machine itself: this page came over plain http.',
+          'The console accepts keys only over https, or on the machine itself: this page came over plain http.',
         );
       const known = KEY.test(key) ? await askWhoAmI(door, toKeyCaller(key, request)) : undefined;
       if (known === undefined) throw new Unauthorized('The API key is not known, or has expired.');

@@ -247,7 +247,7 @@ function planMove(
   if (candidate === undefined) {
     const why =
       aborted === undefined
-        ? 'no revision is tried out'
+        ? 'no rollout is under way'
         : `revision ${aborted.revision} was given up`;
     throw new Rejected(`rollout.${field}: ${why}`);
   }
@@ -282,7 +282,7 @@ const moveRollout = (
     ({ metadata: { annotations } }) => {
       const before = parseRolloutMove(annotations?.[ROLLOUT]);
       if (before === 'abort' || before === 'promote')
-        throw new Rejected(`rollout: somebody has asked for ${before} already`);
+        throw new Rejected(`rollout: someone has already requested ${before}`);
       return { [ROLLOUT]: moveText(move) };
     },
   );

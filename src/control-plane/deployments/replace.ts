@@ -115,7 +115,7 @@ function checkDeployment(
       : []),
     ...(isUnsaved
       ? [
-          'without_backup: the deployment names no target of backups, so that its data can not be backed up first',
+          "without_backup: the deployment names no backup target, so its data can't be backed up first",
         ]
       : []),
     ...(isUnknown ? [`volume: the deployment has no former volume ${volume}`] : []),

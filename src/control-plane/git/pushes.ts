@@ -57,7 +57,7 @@ function describePush(
   if (followers.length === 0)
     return `No deployment with build_on_push that is built from ${repository} follows the branch ${branch}.`;
   const hasMoved = followers.some((deployment) => !hasPath(deployment, integration, repository));
-  return `The deployments look at the branch now.${hasMoved ? ` The repository is called ${repository} by now, and their repo_url names its former address.` : ''}`;
+  return `The deployments check the branch now.${hasMoved ? ` The repository is now called ${repository}, and their repo_url still has its former address.` : ''}`;
 }
 
 const isSame = (kind: KnownIntegration['kind'], one: string | undefined, other: string): boolean =>

@@ -48,12 +48,12 @@ async function answerLogs(
     {
       name: `key ${caller.tenantId} ${caller.keyName}`,
       most: PAGES.key,
-      message: `This key waits for ${PAGES.key} pages of logs.`,
+      message: `This key already waits for ${PAGES.key} pages of logs.`,
     },
     {
       name: `tenant ${caller.tenantId}`,
       most: PAGES.tenant,
-      message: `This tenant waits for ${PAGES.tenant} pages of logs.`,
+      message: `This tenant already waits for ${PAGES.tenant} pages of logs.`,
     },
   ]);
   try {

@@ -136,7 +136,7 @@ const buildKeptCondition = (claim: KubeObject, why: string): StatedCondition => 
   type: BACKED_UP,
   status: 'False',
   reason: DATA_KEPT,
-  message: `${why} The deployment goes, and its data stays: volume claim ${claim.metadata.name} and its credentials. Delete them by hand if nobody needs them.`,
+  message: `${why} The deployment is deleted, and its data stays: volume claim ${claim.metadata.name} and its credentials. Delete them by hand if nobody needs them.`,
   event: 'Warning',
 });
 
@@ -181,7 +181,7 @@ function buildWaitCondition(
         : ' The database does not answer yet.'
       : ` ${trouble.message}`;
   const message =
-    `The deletion waits for a backup of the data.${what} At ${until} it goes on and leaves the volume. ` +
+    `The deletion waits for a backup of the data.${what} At ${until} it continues and keeps the volume. ` +
     'Set spec.database.backup.beforeDeletion to false to delete the data without one, or spec.deletionPolicy to Retain to keep it.';
   return trouble === undefined
     ? { type: BACKED_UP, status: 'Unknown', reason: AWAITING, message }

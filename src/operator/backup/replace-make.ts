@@ -38,7 +38,7 @@ export async function checkReplacement(
       acting,
     );
   return restoreResult(
-    deriveJobState(pod, RESTORE_CONTAINERS, { now: acting.now, work: 'the look at the backup' }),
+    deriveJobState(pod, RESTORE_CONTAINERS, { now: acting.now, work: 'the check of the backup' }),
   );
 }
 

@@ -211,7 +211,7 @@ function findTargetFault(
   if (backup === undefined)
     return buildFault(
       'TargetMissing',
-      'database.backup: the deployment names no target, so that the data which is there can not be backed up. Name one, or set database.restore.withoutBackup.',
+      "database.backup: the deployment names no target, so the present data can't be backed up. Name one, or set database.restore.withoutBackup.",
     );
   const missing = backupFault(backup, settings, now);
   return missing?.reason === 'TargetMissing'

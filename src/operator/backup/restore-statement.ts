@@ -73,8 +73,9 @@ const ADVICE_OF_LIVING: Partial<Record<ReplaceFailureReason, string>> = {
   TimeNotKept: 'Name a later moment.',
   VolumeMissing: 'Look at status.formerVolumes.',
   Hibernated: 'Wake the deployment first.',
-  RequestTooOld: 'Ask with the time of now.',
-  BackupFailed: 'Nothing was replaced. database.restore.withoutBackup does without it.',
+  RequestTooOld: 'Use the current time.',
+  BackupFailed:
+    'Nothing was replaced. Set database.restore.withoutBackup to restore without a backup.',
   RestoreFailed: '',
 };
 
@@ -106,7 +107,7 @@ export function buildReplacedCondition(
   const kept =
     former === undefined
       ? ''
-      : ` The data of before stays on volume claim ${former.claim} until ${former.until}.`;
+      : ` The former data stays on volume claim ${former.claim} until ${former.until}.`;
   const message =
     done === undefined
       ? `The database is back on volume claim ${status.databaseVolume}.`

@@ -149,9 +149,9 @@ function findEndOfRevision(
   const revision = findRevisionByName(revisions, name);
   const newest = sortRevisions(revisions)[0]?.metadata.name;
   if (revision === undefined || revision.metadata.deletionTimestamp !== undefined)
-    return { cause: 'Person', message: 'Somebody deleted it.' };
+    return { cause: 'Person', message: 'Someone deleted it.' };
   if (parseRolloutMove(revision.metadata.annotations?.[ROLLOUT]) === 'abort')
-    return { cause: 'Person', message: 'Somebody gave it up.' };
+    return { cause: 'Person', message: 'Someone aborted it.' };
   if (newest !== name) return { cause: 'Person', message: `Revision ${newest} takes its place.` };
   const { phase, message = 'It failed.' } = revision.status ?? {};
   if (!isEnded(revision) || phase === 'DEPLOYED') return undefined;

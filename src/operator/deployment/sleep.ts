@@ -68,19 +68,19 @@ const LONGEST = 20 * 86_400;
 
 /** Reasons of being awake, with their messages. */
 const AWAKE = {
-  InUse: 'It has been used lately, or has work.',
+  InUse: 'It was used recently, or has work.',
   OwnHandlers:
-    'It stays awake: handlers of its own decide who may call, so nobody else can tell who may wake it.',
+    "It stays awake: its own handlers decide who may call, so the gateway can't tell who may wake it.",
   WokenByRequest: 'A request that may call it woke it.',
   DueSoon: 'It woke for a delayed run or a cron.',
   WorkFound: 'It woke for work that came while it fell asleep.',
   SpecChanged: 'It woke for another revision.',
-  RolloutMoved: 'It woke because the revision that is tried out goes on, or was given up.',
+  RolloutMoved: 'It woke because the rollout continues, or was aborted.',
   DataReplaced:
-    'It woke because a restore replaces its data, and only its pods know the work in the other data.',
+    'It woke because a restore replaces its data, and only its pods can tell which work the new data holds.',
   GuardUnknown:
-    'It stays awake: its pods have not reported how they decide who may call, so nobody can tell who may wake it.',
-  NoGateway: 'It stays awake: no gateway is there to answer in its place.',
+    "It stays awake: its pods have not reported how they decide who may call, so the gateway can't tell who may wake it.",
+  NoGateway: 'It stays awake: there is no gateway to answer in its place.',
 } as const;
 
 const buildAwakeCondition = (reason: keyof typeof AWAKE): StatedCondition => {

@@ -135,8 +135,8 @@ function decideRestOutcome(
       ? buildSettledOutcome('All pods are stopped; the data is kept.', HIBERNATED)
       : buildWaitingOutcome('Hibernating', 'The pods are being stopped.');
   return isDone
-    ? buildSettledOutcome('It sleeps, and wakes when somebody needs it.', ASLEEP)
-    : buildWaitingOutcome('FallingAsleep', 'It falls asleep: the pods are being stopped.');
+    ? buildSettledOutcome('It sleeps, and wakes for the next request.', ASLEEP)
+    : buildWaitingOutcome('FallingAsleep', 'It is falling asleep: the pods are being stopped.');
 }
 
 function buildHandledRequest(deployment: DeploymentResource): DeploymentStatusFields {
@@ -265,7 +265,7 @@ function buildServingCondition(
       type: SERVING,
       status: 'False',
       reason: ASLEEP,
-      message: `Revision ${active} serves again when somebody needs it.`,
+      message: `Revision ${active} serves again with the next request.`,
     };
   const revision = findRevisionByName(revisions, active);
   if (

@@ -38,7 +38,7 @@ export async function checkDowngrade(asked: Downgrade): Promise<void> {
   }
   if (dropped > 0)
     throw new StartError(
-      `Those definitions have no place for fields of ${dropped} objects, and drop them. Nothing is changed.`,
+      `Those definitions lack fields of ${dropped} objects, and drop them. Nothing is changed.`,
     );
   out('Those definitions have each field that is stored.');
 }

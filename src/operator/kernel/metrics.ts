@@ -175,7 +175,7 @@ export class OperatorMetrics {
   createWorkObserver(): { scaled: (direction: 'up' | 'down') => void; unread: () => void } {
     const scaled = this.#measures.createCounter(
       'gx_queue_scale_changes_total',
-      'Changes of how many queue pods are asked for.',
+      'Changes of the desired number of queue pods.',
       ['direction'],
     );
     const unread = this.#measures.createCounter(
@@ -191,7 +191,7 @@ export class OperatorMetrics {
   measureFaulty(now: () => Faulty[]): void {
     const gauge = this.#measures.createGauge(
       'gx_faulty_objects',
-      'Objects that are left as they are.',
+      'Objects that the operator leaves as they are.',
       ['kind', 'reason'],
     );
     this.#atScrape.push(() => {

@@ -101,7 +101,7 @@ const decideReplacing = ({ revision, world }: Situation): Decision | undefined =
   world.deployment !== undefined && isReplacing(world.deployment) && !isEnded(revision)
     ? buildIdleDecision(
         'QUEUED',
-        'The data of the database is being replaced; the rollout begins afterwards.',
+        'The data of the database is being replaced; the rollout begins after that.',
         {
           reason: 'Restoring',
           wish: planScaleDown(world),

@@ -79,11 +79,11 @@ export function shareProblem(
 ): string | undefined {
   if (!isTriedOut(revision, deployment, siblings)) return undefined;
   if (settings.gateway === undefined)
-    return 'spec.rollout.steps: this installation has no gateway to tell the agents of shares.';
+    return 'spec.rollout.steps: this installation has no gateway, which the agents need to learn their shares.';
   if (choosePin(deployment, settings) === 'None')
-    return 'spec.rollout.steps: runs keep to no revision here (settings.rollout.pin); set spec.rollout.pin to Run or Thread.';
+    return 'spec.rollout.steps: runs are not pinned to revisions here (settings.rollout.pin); set spec.rollout.pin to Run or Thread.';
   const active = findRevisionByName(siblings, deployment?.status?.activeRevision);
   if (active?.status?.pin === undefined)
-    return `spec.rollout.steps: revision ${active?.metadata.name}, which serves, keeps no runs to itself; roll out once without steps.`;
+    return `spec.rollout.steps: revision ${active?.metadata.name}, which serves, does not pin its runs; roll out once without steps.`;
   return undefined;
 }

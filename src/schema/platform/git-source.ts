@@ -27,34 +27,40 @@ const REPO_URL_RULES: SourceRule[] = [
   {
     forbids: '^https?://[^/]*@',
     sentence:
-      'the address names a user or a token before the @: leave it out, the credential of the integration is shown',
+      'the address names a user or a token before the @: leave it out; the credential of the integration is used',
   },
-  { forbids: String.raw`(^|/)[.][.](/|$)`, sentence: 'the path of the address goes up ("..")' },
+  {
+    forbids: String.raw`(^|/)[.][.](/|$)`,
+    sentence: 'the path of the address must not contain ".."',
+  },
   {
     needs: `^(${WEB}|${SSH}|${SCP})$`,
     sentence:
       'the address must begin with https:// or ssh://, or have the form git@host:owner/name, with a name for its host',
   },
   // Git reads a number behind the colon as the first part of a path.
-  { forbids: `^${USER}${HOST}:[0-9]+/`, sentence: 'an address with a port begins with ssh://' },
+  {
+    forbids: `^${USER}${HOST}:[0-9]+/`,
+    sentence: 'an ssh address with a port must begin with ssh://',
+  },
 ];
 
 export const LONGEST_REPO_REF = 255;
 
 /** The rules of git-check-ref-format, and no name begins with a dash. */
 const REPO_REF_RULES: SourceRule[] = [
-  { forbids: '^-', sentence: 'a reference does not begin with "-"' },
+  { forbids: '^-', sentence: 'a reference must not begin with "-"' },
   {
     forbids: '^refs/([^t]|t[^a]|ta[^g]|tag[^s]|tags[^/]|t?$|tag?$|tags$)',
-    sentence: 'a branch is given by its bare name, a tag as refs/tags/...',
+    sentence: 'a branch is named by its bare name, a tag as refs/tags/...',
   },
   {
     forbids: String.raw`(^|/)([.]|/|$)|[.]lock(/|$)`,
-    sentence: 'no part of a reference is empty, begins with "." or ends with ".lock"',
+    sentence: 'no part of a reference may be empty, begin with "." or end with ".lock"',
   },
   {
     forbids: String.raw`[\x00-\x20\x7f~^:?*\[\\]|[.][.]|@\{|[.]$|^@$`,
-    sentence: 'a reference has no spaces, "..", "@{" or any of ~^:?*[\\',
+    sentence: 'a reference must not contain spaces, "..", "@{" or any of ~^:?*[\\',
   },
 ];
 
@@ -67,12 +73,12 @@ const IMAGE_RULES: SourceRule[] = [
   {
     forbids: '^[A-Za-z]+://',
     sentence:
-      'an image has no protocol before its registry, as in registry.example.com/team/agent:1.0',
+      'an image must not have a protocol before its registry, as in registry.example.com/team/agent:1.0',
   },
   {
     needs: `^((${HOST}|\\[[0-9A-Fa-f:]+\\])${PORT}/)?${STEP}(/${STEP})*${TAG}${DIGEST}$`,
     sentence:
-      'an image has a name in lowercase, with a tag or a digest behind it, such as registry.example.com/team/agent:1.0',
+      'an image must have a name in lowercase, followed by a tag or a digest, such as registry.example.com/team/agent:1.0',
   },
 ];
 
@@ -90,7 +96,7 @@ export function checkGitUrl(
     return `the address has more than ${LONGEST_REPO_URL} characters`;
   const fault = findBrokenRule(url, REPO_URL_RULES);
   if (fault !== undefined || insecure || !url.startsWith('http://')) return fault;
-  return 'plain http shows the credential to everybody on the way; use https';
+  return 'plain http shows the credential to everyone on the way; use https';
 }
 
 /**

@@ -32,10 +32,10 @@ export type PinnedWork = Static<typeof PinnedWork>;
 export const QueueWork = Type.Object({
   due: count('Threads with a run whose time has come and that nothing holds up.'),
   running: count('Runs under way in all workers.'),
-  webhooks: count('Ends of runs that webhooks have yet to hear of.'),
+  webhooks: count('Ended runs whose webhooks have yet to be sent.'),
   next_due: buildNextDueSchema('When the next delayed run or cron is due. Null: none is.'),
   interrupted: Type.Optional(
-    count('Threads that wait for somebody to answer, at most 10,000. Absent: not counted.'),
+    count('Threads that wait for a person to answer, at most 10,000. Absent: not counted.'),
   ),
   archive_lag: Type.Optional(
     count(
@@ -104,7 +104,7 @@ export const WorkReport = Type.Object({
     Type.Array(RunCounts, {
       maxItems: MOST_COUNTED,
       description:
-        'Runs that have ended in it since its start, and those under way. Absent: no revision is tried out.',
+        'Runs that have ended in it since its start, and those under way. Absent: no rollout is under way.',
     }),
   ),
 });

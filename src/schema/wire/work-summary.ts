@@ -12,7 +12,7 @@ export type WorkSummary = {
   /** The part of it that is pinned to other revisions than the one that serves. Undefined: it was not counted. */
   pinned?: PinnedWork[] | undefined;
   nextDue: string | undefined;
-  /** Threads that wait for somebody to answer. Undefined: they were not counted. */
+  /** Threads that wait for a person to answer. Undefined: they were not counted. */
   interrupted?: number | undefined;
   /** Seconds since a segment of the database's log last came to its store. Undefined: it goes to none. */
   archiveLag?: number | undefined;

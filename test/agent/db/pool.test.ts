@@ -103,7 +103,7 @@ test.each(['25006', '53100'])(
     });
     await expect(refused).rejects.toThrow(Unavailable);
     await expect(refused).rejects.toThrow(
-      /takes no writes, because its volume is full .* it can be read/,
+      /accepts no writes, because its volume is full .* reads still work/,
     );
   },
 );

@@ -184,7 +184,7 @@ describe('dev', () => {
     await expect
       .poll(() => running.output())
       .toMatch(
-        /other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/,
+        /other +NOT SERVED until its file is fixed: Graph "other": .*other\.ts can't be loaded/,
       );
     expect(await answer(running)).toBe('That was message 1 of this thread.');
     await expect(other()).rejects.toMatchObject({

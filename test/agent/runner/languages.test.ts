@@ -239,7 +239,7 @@ describe('gx dev', () => {
     });
     await expect
       .poll(() => running.output())
-      .toContain('NOT SERVED until its file is mended: GX_PYTHON names');
+      .toContain('NOT SERVED until its file is fixed: GX_PYTHON names');
   });
 
   test('runs Python again when a file of it changes', async () => {

@@ -30,5 +30,7 @@ test('when as many wait as may, all of them are refused', async () => {
   const admitted = [queued.admit(), queued.admit()].map(async (one) => one);
   answer();
   for (const one of admitted)
-    await expect(one).rejects.toThrow('As many runs are waiting as this deployment takes (10)');
+    await expect(one).rejects.toThrow(
+      '10 runs are waiting, which is the most that this deployment accepts',
+    );
 });

@@ -87,7 +87,7 @@ test('are refused together when there is no room for all of them to wait', async
   const { status, body } = await batch([LATER, LATER]);
   expect([status, body.detail]).toEqual([
     429,
-    expect.stringContaining('As many runs are waiting as this deployment takes (3)'),
+    expect.stringContaining('3 runs are waiting, which is the most that this deployment accepts'),
   ]);
   expect(await stored()).toEqual(before);
   expect((await batch([LATER])).status).toBe(200);

@@ -84,7 +84,7 @@ describe('a start says in one sentence what is wrong with the module', () => {
       'its handler for contexts is no function',
       `${graphs}/faulty.ts:noHandler`,
       {},
-      /has a context, which is no function/,
+      /has a context that is not a function/,
     ],
     [
       'it does not read what it wrote',
@@ -114,7 +114,7 @@ describe('a start says in one sentence what is wrong with the module', () => {
       'it does not give back numbers and lists',
       `${graphs}/one-key.ts:losesKinds`,
       {},
-      /encryption\.path: decrypt did not turn back the result of encrypt for run\.kwargs/,
+      /encryption\.path: decrypt did not return the value that encrypt was given for run\.kwargs/,
     ],
     [
       'a key would encrypt, too',
@@ -126,7 +126,7 @@ describe('a start says in one sentence what is wrong with the module', () => {
       'a list of names would choose, too',
       `${graphs}/encryption.ts:encryption`,
       { GX_AES_KEY: `none,${'k'.repeat(32)}`, GX_AES_JSON_KEYS: 'secret' },
-      /GX_AES_JSON_KEYS has nothing to do beside encryption\.path/,
+      /GX_AES_JSON_KEYS has no effect beside encryption\.path/,
     ],
   ])('%s', async (_, of, env, sentence) => {
     const { code, output } = await failedStart({

@@ -321,7 +321,7 @@ describe('a token of an issuer whose tokens name roles', () => {
     const answer = await fetch(`${strict.url}/threads`, { method: 'POST', headers, body: '{}' });
     expect(await answer.json()).toEqual({
       detail:
-        'The bearer token gives no right: its claim realm.roles names none of read, write and admin.',
+        'The bearer token grants no permission: its claim realm.roles names none of read, write and admin.',
     });
   });
 });

@@ -157,7 +157,7 @@ test('a revision that has not ended shows its steps, and is given up by a click'
   await open(place('chat'));
   await tab.until('its steps are shown', `document.querySelector('.steps .current') !== null`);
   await tab.press('Interrupt');
-  await tab.shows('The revision is being given up.');
+  await tab.shows('The revision is being interrupted.');
   const stored = await plane.kube.get(kinds.revision, ref(await nameOfNewest('chat')));
   expect(JSON.stringify(stored.metadata.annotations)).toContain('interrupt');
 });

@@ -85,7 +85,7 @@ test('follows the end, stops when the reader scrolls up, and goes on when asked'
 test('has no gap and no repeat after a connection that was away', async () => {
   stage.server.cut();
   write(numbered(500, 100));
-  await tab.shows('The connection is away');
+  await tab.shows('The connection is lost');
   stage.server.mend();
   await tab.shows('600 lines');
   await tab.page.evaluate(

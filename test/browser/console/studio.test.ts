@@ -192,6 +192,6 @@ test('a deployment that sleeps is shown as that, and its agent is not asked', as
     conditions: [],
   });
   await open();
-  await tab.shows('Looking does not wake it.');
+  await tab.shows('Opening this page does not wake it.');
   expect(asked).toEqual([]);
 });

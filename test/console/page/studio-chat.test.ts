@@ -228,8 +228,8 @@ describe('a form', () => {
     expect(readFormContent(fields, { seats: '1.5', more: '{' })).toEqual({
       faults: {
         name: 'It is required.',
-        seats: 'It is no whole number.',
-        more: expect.stringContaining('It is no JSON') as string,
+        seats: 'It is not a whole number.',
+        more: expect.stringContaining('It is not JSON') as string,
       },
     });
   });

@@ -268,7 +268,7 @@ test('a revision that is tried out is shown and moved; what can not be done is r
     return answers.map(({ status, body }) => [status, body.detail]);
   };
   expect(await details({ promote: true })).toEqual([
-    [400, 'rollout.promote: no revision is tried out'],
+    [400, 'rollout.promote: no rollout is under way'],
   ]);
   const at = '2026-11-26T12:00:00Z';
   const plan = { madeAt: at, current: `${made.name}-00000`, living: [name], draining: [] };
@@ -316,9 +316,9 @@ test('a revision that is tried out is shown and moved; what can not be done is r
   expect((await move({ abort: true })).status).toBe(200);
   expect(await annotated()).toBe('abort');
   expect((await move({ promote: true })).body.detail).toBe(
-    'rollout: somebody has asked for abort already',
+    'rollout: someone has already requested abort',
   );
-  const aborted = { revision: name, since: at, message: 'Somebody gave it up.' };
+  const aborted = { revision: name, since: at, message: 'Someone aborted it.' };
   await plane.kube.patchStatus(kinds.deployment, ref, {
     rollout: { ...plan, candidate: null, aborted },
   });

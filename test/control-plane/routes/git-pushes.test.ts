@@ -187,7 +187,7 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
           status: 202,
           body: {
             deployments: 1,
-            detail: expect.stringContaining('is called other-org/agent-renamed by now'),
+            detail: expect.stringContaining('is now called other-org/agent-renamed'),
           },
         });
       expect(await noted()).not.toBe(before);

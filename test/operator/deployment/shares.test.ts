@@ -160,7 +160,7 @@ describe('a new revision', () => {
       decide(asleep(50), { complete: undefined, revisions: [FIRST, underWay({ move })] });
     expect(moved('promote').candidate?.promoted).toBe(true);
     expect(moved('share=90').candidate).toEqual(tried(90, 0));
-    expect(moved('abort').aborted?.message).toBe('Somebody gave it up.');
+    expect(moved('abort').aborted?.message).toBe('Someone aborted it.');
   });
 
   test('waits at a step that somebody has to end, and nowhere else unless checks have no result', () => {
@@ -321,7 +321,7 @@ describe('a revision is given up', () => {
       'when somebody asks for it',
       [FIRST, underWay({ move: 'abort' })],
       'Person',
-      /Somebody gave it up/,
+      /Someone aborted it/,
     ],
     [
       'when it fails',
@@ -341,7 +341,7 @@ describe('a revision is given up', () => {
       'Person',
       /Revision chat-3 takes its place/,
     ],
-    ['when it is deleted', [FIRST], 'Person', /Somebody deleted it/],
+    ['when it is deleted', [FIRST], 'Person', /Someone deleted it/],
   ])('%s', (_, revisions, cause, message) => {
     const decided = decide(at(50, 9), { revisions });
     expect(decided).toEqual({
@@ -360,7 +360,7 @@ describe('a revision is given up', () => {
   });
 
   test('and is remembered until a newer one is asked for', () => {
-    const aborted = { revision: 'chat-2', since: ago(9), message: 'Somebody gave it up.' };
+    const aborted = { revision: 'chat-2', since: ago(9), message: 'Someone aborted it.' };
     const failed = revision(2, { phase: 'DEPLOY_FAILED' });
     const seen = (...revisions: RevisionResource[]) =>
       decide(deployment({ aborted }), { revisions, complete: undefined });

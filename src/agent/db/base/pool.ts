@@ -141,7 +141,7 @@ const FULL = '53300';
  */
 const NO_ROOM_CODES = ['25006', '53100'];
 const NO_ROOM =
-  'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
+  'The database accepts no writes, because its volume is full or someone made it read-only; reads still work. Try again later.';
 
 /** Postgres' program_limit_exceeded: an index takes some 2,700 bytes of a name. */
 const TOO_LONG = '54000';

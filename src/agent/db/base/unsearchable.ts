@@ -10,10 +10,7 @@ export function refuseByValue({ encrypts }: Codec, field: string, filter: unknow
       ? Object.keys(filter ?? {}).length > 0
       : filter !== undefined && filter !== '';
   if (encrypts && asks)
-    refuse(
-      [field],
-      `Can't be searched by: this deployment encrypts the values that it would look into`,
-    );
+    refuse([field], `Can't be used in a search: this deployment encrypts the values to search`);
 }
 
 /** Refuses a filter by metadata that asks for a field which is encrypted, at any depth. */
@@ -29,7 +26,10 @@ export async function refuseByNamed(
   const sealed = await codec.sealKeys(of, metadata as Record<string, unknown>);
   for (const [name, value] of Object.entries(sealed))
     if (isSealed(value))
-      refuse(['metadata', name], `Can't be searched by: encryption.path encrypts "${name}" here`);
+      refuse(
+        ['metadata', name],
+        `Can't be used in a search: encryption.path encrypts "${name}" here`,
+      );
 }
 
 function refuseNames(codec: Codec, metadata: object, path: (string | number)[]): void {
@@ -37,7 +37,7 @@ function refuseNames(codec: Codec, metadata: object, path: (string | number)[]):
     if (codec.names.has(name))
       refuse(
         [...path, name],
-        `Can't be searched by: this deployment encrypts "${name}" (GX_AES_JSON_KEYS)`,
+        `Can't be used in a search: this deployment encrypts "${name}" (GX_AES_JSON_KEYS)`,
       );
     if (typeof value === 'object' && value !== null) refuseNames(codec, value, [...path, name]);
   }

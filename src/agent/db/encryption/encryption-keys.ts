@@ -70,9 +70,7 @@ export async function useKey(db: Db, keyId: string): Promise<void> {
 async function sealWord(db: Db, keyId: string): Promise<string> {
   const sealed = await db.codec.seal(buildKeyPlace(keyId), JSON.stringify(WORD));
   if (await canRead(db, keyId, JSON.parse(sealed))) return sealed;
-  throw new StartError(
-    'encryption.path: what encrypt returned, decrypt did not turn back; it must return what encrypt was given.',
-  );
+  throw new StartError('encryption.path: decrypt did not return the value that encrypt was given.');
 }
 
 /** Stores the word as the module wants it, once nothing else is left that it sealed in another way. */
@@ -101,7 +99,7 @@ function describeMissingKeys(missing: string[], { keys, module }: Encrypting): s
   if (ids.length === 0)
     return module === undefined
       ? 'The database is encrypted by a module, and gx.json names none in encryption.path; name that module again.'
-      : 'The database is encrypted by a module, and that of encryption.path does not decrypt it; give it the keys of that one.';
+      : 'The database is encrypted by a module, and that of encryption.path does not decrypt it; give it the keys of the former module.';
   const encrypted = `The database is encrypted with ${ids.length === 1 ? 'the key' : 'the keys'} ${ids.join(', ')}`;
   if (keys === undefined) return `${encrypted}, and GX_AES_KEY is not set; set it to that key.`;
   return `${encrypted}; GX_AES_KEY holds another (${listKeyIds(keys).join(', ')}). Add the right key to its list, with a comma.`;

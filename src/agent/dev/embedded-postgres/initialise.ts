@@ -89,6 +89,6 @@ function checkVersion(data: string, bin: string): void {
   const ours = /^# PostgreSQL (\d+)/.exec(sample)?.[1];
   if (ours !== undefined && ours !== made)
     throw new StartError(
-      `The data in ${data} was made by Postgres ${made}, and this is Postgres ${ours}: start with --reset to forget it.`,
+      `The data in ${data} was made by Postgres ${made}, and this is Postgres ${ours}: start with --reset to delete it.`,
     );
 }

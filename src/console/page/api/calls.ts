@@ -63,7 +63,7 @@ export class Calls {
       ...(tenant !== undefined && { 'x-tenant-id': tenant }),
     };
     const headers = { ...own, ...request.headers };
-    const silence = 'The console does not answer. Is the connection away?';
+    const silence = 'The console does not answer. Is the connection lost?';
     const response = await sendRequest(
       new URL(path, document.baseURI),
       { ...request, headers },

@@ -27,7 +27,7 @@ export function Backups({ detail }: { detail: DeploymentDetail }) {
   };
   useEffect(read, [detail.details.value?.version]);
   const createBackup = async (): Promise<void> => {
-    if (await run(() => calls.fetchJson(path, { method: 'POST' }), 'A backup was asked for.'))
+    if (await run(() => calls.fetchJson(path, { method: 'POST' }), 'A backup was requested.'))
       read();
   };
   return (

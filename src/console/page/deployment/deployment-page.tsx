@@ -201,7 +201,7 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
         <Button
           disabled={isOff}
           label="Build again"
-          press={() => run(buildPost('revisions'), 'A new build was asked for.')}
+          press={() => run(buildPost('revisions'), 'A new build was requested.')}
         />
       )}
       {newest !== undefined && (
@@ -250,9 +250,7 @@ function Compare({ detail }: { detail: DeploymentDetail }) {
         />
       </div>
       {before === undefined || after === undefined ? (
-        <p class="fault">
-          One of these revisions is not among the newest ones, or no longer there.
-        </p>
+        <p class="fault">One of these revisions is not among the newest ones, or was deleted.</p>
       ) : (
         <ComparedRevisions
           deployment={detail.id}

@@ -154,7 +154,7 @@ function Actions({
           class="danger"
           disabled={isOff}
           label="Interrupt"
-          press={() => run(cancelRevision, 'The revision is being given up.')}
+          press={() => run(cancelRevision, 'The revision is being interrupted.')}
         />
       )}
       {repeat !== undefined && (

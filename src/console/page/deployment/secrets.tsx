@@ -203,16 +203,16 @@ function AgentKeyShown({ detail }: { detail: DeploymentDetail }) {
     shown.value = undefined;
     return run(
       () => calls.fetchJson(`${path}/rotate`, { method: 'POST' }),
-      'A new key was made. Pods know it within two minutes.',
+      'A new key was made. Pods accept it within two minutes.',
     );
   };
   return (
     <section>
-      <h2>Key of the agents</h2>
+      <h2>API key of the agents</h2>
       {refused !== undefined && <WriteNotes detail={detail} refused={refused} />}
       {until !== null && (
         <p class="note">
-          The key before the present one opens the agents until <Time at={until} isDate />.
+          The previous key is valid until <Time at={until} isDate />.
         </p>
       )}
       {shown.value !== undefined && (

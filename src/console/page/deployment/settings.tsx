@@ -41,7 +41,7 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
           press={() =>
             saveChange(
               { hibernate: lifecycle.hibernate === true ? null : true },
-              'The change of hibernation was asked for.',
+              'The change of hibernation was requested.',
             )
           }
         />
@@ -52,7 +52,7 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
           press={() =>
             saveChange(
               { suspend: lifecycle.suspend === true ? null : true },
-              'The change of the pause was asked for.',
+              'The change of the pause was requested.',
             )
           }
         />
@@ -106,7 +106,7 @@ function Sleep({ detail, isOff, change }: SleepProps) {
             value={withDatabase.value}
             onChange={({ currentTarget }) => (withDatabase.value = currentTarget.value)}
           >
-            <option value="">As the installation says</option>
+            <option value="">Default of the installation</option>
             <option value="yes">Yes</option>
             <option value="no">No</option>
           </select>
@@ -144,7 +144,7 @@ const describeVolume = ({
   storage_gi: size,
   storage_class: named,
 }: DeploymentDetails['database']): string =>
-  `${size === null ? 'the size that the installation says' : `${size} GiB`}${named === null ? '' : `, of the class ${named}`}`;
+  `${size === null ? 'the default size of the installation' : `${size} GiB`}${named === null ? '' : `, of the class ${named}`}`;
 
 function Branch({ branch }: { branch: NonNullable<DeploymentDetails['branch']> }) {
   const { ref, commit, pushed, push_path: path, unmatched_push: unmatched } = branch;
@@ -168,8 +168,9 @@ function Branch({ branch }: { branch: NonNullable<DeploymentDetails['branch']> }
       )}
       {path !== null && (
         <p>
-          {pushed === null && 'No push event has come yet. '}The host sends its push events to this
-          path of the control plane: <code>{path}</code> <CopyButton text={path} label="Copy" />
+          {pushed === null && 'No push event has arrived yet. '}The host sends its push events to
+          this path of the control plane: <code>{path}</code>{' '}
+          <CopyButton text={path} label="Copy" />
         </p>
       )}
     </>

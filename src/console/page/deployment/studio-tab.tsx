@@ -20,7 +20,7 @@ export function Studio({ detail }: { detail: DeploymentDetail }) {
   if (detail.details.value?.asleep_since !== null)
     return (
       <p class="note">
-        The deployment sleeps, so its threads can't be shown. Looking does not wake it.
+        The deployment sleeps, so its threads can't be shown. Opening this page does not wake it.
       </p>
     );
   const buildHref = (part: string): string =>

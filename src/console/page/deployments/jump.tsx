@@ -37,7 +37,7 @@ export function Jump({ close }: { close: () => void }) {
         type="text"
         role="combobox"
         name="jump"
-        aria-label="Letters of its name"
+        aria-label="Part of its name"
         aria-expanded="true"
         aria-controls="jump-list"
         aria-autocomplete="list"
@@ -51,7 +51,7 @@ export function Jump({ close }: { close: () => void }) {
         }}
       />
       <Found found={found} chosen={chosen} go={openTarget} />
-      {found.length === 0 && <p role="status">No deployment has these letters.</p>}
+      {found.length === 0 && <p role="status">No deployment matches.</p>}
     </Dialog>
   );
 }

@@ -246,10 +246,10 @@ function Cells({
 
 const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'row'>) => (
   <>
-    <div role="gridcell" class="queue" title="Queue pods that are ready, of those wanted">
+    <div role="gridcell" class="queue" title="Ready queue pods, of the desired number">
       {queue.wanted === null ? '' : `${queue.ready ?? 0}/${queue.wanted}`}
     </div>
-    <div role="gridcell" class="people" title="Threads that wait for somebody to answer">
+    <div role="gridcell" class="people" title="Threads that wait for a person to answer">
       {(people ?? 0) === 0 ? '' : people}
     </div>
   </>

@@ -54,7 +54,7 @@ export class FollowedLog {
   #take({ event, data }: StreamMessage): void {
     if (event === 'end') {
       const { reason } = data as { reason: string };
-      this.ended.value = reason === 'gone' ? 'The deployment is gone.' : 'The build is over.';
+      this.ended.value = reason === 'gone' ? 'The deployment was deleted.' : 'The build is over.';
     }
     const line = toShownLine(event, data);
     if (line === undefined) return;
@@ -76,7 +76,7 @@ export class FollowedLog {
 const describeGap = ({ reason, pods }: { reason?: string; pods?: number }): string =>
   reason === 'too_many_pods'
     ? `The logs of ${pods} more pods are not shown: 20 are followed, the newest of each component and revision. Open a revision to see its own.`
-    : 'Lines are missing here: there were more than a stream brings.';
+    : 'Lines are missing here: there were more than a stream can carry.';
 
 function toShownLine(event: string, data: unknown): ShownLine | undefined {
   if (event === 'gap')

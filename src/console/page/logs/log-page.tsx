@@ -47,7 +47,7 @@ export function LogView({ id, name, revision }: { id: string; name: string; revi
           : `${lines.passing.length} of ${lines.all.length} lines`}
         {lines.dropped > 0 && `, ${lines.dropped} older ones are no longer kept`}
         {connection.value.kind === 'offline' &&
-          '. The connection is away; the log goes on where it was'}
+          '. The connection is lost; the log resumes where it was'}
         {ended.value !== undefined && `. ${ended.value}`}
       </p>
       <LogRows log={log} look={look.value} />

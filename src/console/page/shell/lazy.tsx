@@ -26,7 +26,7 @@ function Missing() {
   return (
     <main class="empty">
       <h1 tabIndex={-1}>A part of this page can't be loaded</h1>
-      <p>A newer release may have replaced it, or the connection is away.</p>
+      <p>A newer release may have replaced it, or the connection is lost.</p>
       <Button class="main" label="Load the page again" press={() => location.reload()} />
     </main>
   );

@@ -133,8 +133,8 @@ export function describeGraphFault(answer: unknown): string {
   const { graph_id: graph, error, serves } = readAnswerFields(answer);
   const sentence = /[.!?]$/.test(toText(error)) ? toText(error) : `${toText(error)}.`;
   if (graph === null || serves !== 'nothing')
-    return `${sentence} All graphs answer as before until this is mended.`;
-  return `${sentence} It is not served until this is mended; the others are.`;
+    return `${sentence} All graphs answer as before until this is fixed.`;
+  return `${sentence} It is not served until this is fixed; the others are.`;
 }
 
 export function toStudioCheckpoint(answer: unknown): ListedCheckpoint {

@@ -113,7 +113,7 @@ function ViewShown({
 
 const STATUSES = {
   '': 'All',
-  interrupted: 'Waiting for somebody',
+  interrupted: 'Waiting for people',
   busy: 'Running',
   idle: 'Idle',
   error: 'Failed',

@@ -183,7 +183,7 @@ async function growClaim(
 }
 
 function buildTooSmallCondition(gibibytes: number, missing: number): StatedCondition {
-  const message = `template.resourceSpec.dbStorageGi: ${gibibytes} Gi are asked for, but the volume has ${gibibytes - missing / GIBIBYTE} Gi, and a volume never shrinks. It stays as it is.`;
+  const message = `template.resourceSpec.dbStorageGi: ${gibibytes} Gi are requested, but the volume has ${gibibytes - missing / GIBIBYTE} Gi, and a volume never shrinks. It stays as it is.`;
   return { type: VOLUME_GROWN, status: 'False', reason: 'NeverShrinks', message, event: 'Warning' };
 }
 

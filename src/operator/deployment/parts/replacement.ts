@@ -204,7 +204,7 @@ async function check(
   const status = { ...kept, replacement: { requestedAt, since, step: 'Checking' as const } };
   return {
     status,
-    statements: [buildRestoringCondition('The backup is looked at. The agents serve meanwhile.')],
+    statements: [buildRestoringCondition('The backup is being checked. The agents keep serving.')],
     again: [LOOK_AGAIN],
   };
 }
@@ -251,7 +251,7 @@ async function explainDatabaseTrouble({
   if (isAsleep || !isBackedUpFirst(deployment) || isUp(facts)) return undefined;
   if (await isVolumeLost(deps, claimName(deployment, database), { deployment, signal }))
     return undefined;
-  return 'The database does not answer, so that its data can not be backed up. Set database.restore.withoutBackup to go on.';
+  return "The database does not answer, so its data can't be backed up. Set database.restore.withoutBackup to continue without a backup.";
 }
 
 const isUp = (facts: WrittenFacts): boolean =>
@@ -326,7 +326,7 @@ async function backupAndSwitch(
     const underWay = facts.backups.find(({ spec }) => spec.requestedAt === requestedAt);
     return buildStoppedReport(
       kept,
-      'The data that is there is being backed up.',
+      'The present data is being backed up.',
       underWay && getBackupHindrance(underWay),
     );
   }
@@ -334,7 +334,7 @@ async function backupAndSwitch(
   const backup = replacement.backup ?? findMoveBackup(facts.deployment, requestedAt, facts.backups);
   if (replacement.target !== undefined && backup === undefined)
     return buildFailedReport(
-      { reason: 'BackupFailed', message: 'The data that is there could not be backed up.' },
+      { reason: 'BackupFailed', message: 'The present data could not be backed up.' },
       requestedAt,
       doing,
     );
@@ -366,7 +366,7 @@ async function save(
 ): Promise<'saved' | ReplaceFailure | undefined> {
   const { deployment, backups, now, secret } = facts;
   if (isLate(replacement, now, deps.settings.backups.deadlineMinutes))
-    return { reason: 'BackupFailed', message: 'The data that is there was not backed up in time.' };
+    return { reason: 'BackupFailed', message: 'The present data was not backed up in time.' };
   if (secret === undefined || !('secret' in secret)) return undefined;
   const tenant = findDeploymentTenant(deployment, deps.caches, deps.settings) ?? 'none';
   const { requestedAt, image = deps.settings.databaseImage } = replacement;
@@ -408,7 +408,7 @@ async function restore(
   if (!adopted.isDone)
     return buildStoppedReport(
       kept,
-      'The database on the other volume gets its password.',
+      'The password of the database on the other volume is being set.',
       adopted.hindrance,
     );
   if (order?.state !== 'ready') return finishRestore(undefined, replacement, doing);
@@ -495,7 +495,7 @@ async function giveUp(
   };
   return buildStoppedReport(
     { ...doing.kept, databaseVolume: former, replacement: back },
-    'The restore failed. The former volume comes back.',
+    'The restore failed. The former volume is being brought back.',
   );
 }
 
@@ -521,7 +521,10 @@ async function returnToVolume(
   const isThere =
     database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
   if (!isThere)
-    return buildStoppedReport(status, 'The restore failed. The former volume comes back.');
+    return buildStoppedReport(
+      status,
+      'The restore failed. The former volume is being brought back.',
+    );
   const made = buildNextClaimName(deployment, requestedAt);
   if (made !== former) await removeVolume(deps, made, { deployment, now, signal });
   const reason = REPLACE_FAILURES.find((known) => known === replacement.reason) ?? 'RestoreFailed';

@@ -133,7 +133,7 @@ async function lookAtBackup(
   });
   if (result === undefined)
     return buildPendingReport(
-      buildRestoringCondition('The backup is looked for in the catalogue.'),
+      buildRestoringCondition('The backup is being looked up in the catalogue.'),
     );
   if ('hindrance' in result) return buildPendingReport(buildHinderedCondition(result.hindrance));
   if ('reason' in result) return buildPendingReport(restoreFailed(result, true));

@@ -22,8 +22,8 @@ import { findFirstWith, findForkPoint } from './forks.ts';
 
 const PAUSE = 300;
 const ANSWERED =
-  'Somebody else has answered this meanwhile. Nothing was changed; you see the thread as it is now.';
-const BUSY = 'A run goes on in this thread. Nothing was changed.';
+  'Someone else has answered this meanwhile. Nothing was changed; you see the current thread.';
+const BUSY = 'A run is under way in this thread. Nothing was changed.';
 
 /** `instead`: the message that the run writes once more. `conflict`: the sentence where the thread has changed. */
 type RunFacts = { instead?: string; conflict?: string };
@@ -128,7 +128,7 @@ export class ChatSession {
       );
       from = findForkPoint(known, first, place);
       if (from === undefined)
-        throw new Error('There is no checkpoint from which this can begin once more.');
+        throw new Error('There is no checkpoint from which this can be run again.');
     });
     this.isBusy.value = false;
     return isFound && this.#run({ checkpoint_id: from, ...body }, shown, { instead: message });

@@ -155,13 +155,13 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
       {edited.value !== undefined && (
         <form class="edit" onSubmit={(event) => void send(event)}>
           <textarea
-            aria-label="The message in its place"
+            aria-label="The new message"
             rows={3}
             value={edited.value}
             onInput={({ currentTarget }) => (edited.value = currentTarget.value)}
           />
-          <Button class="main" label="Send in its place" />{' '}
-          <Button label="Leave it" press={() => (edited.value = undefined)} />
+          <Button class="main" label="Send" />{' '}
+          <Button label="Cancel" press={() => (edited.value = undefined)} />
         </form>
       )}
       {mayChange && speaker === 'human' && edited.value === undefined && (

@@ -137,9 +137,9 @@ function parseField({ kind, choices }: FormField, text: string): Read {
   if (kind === 'choice') return { value: choices[Number(text)]?.value };
   if (kind === 'json') return parseJson(text);
   const number = Number(text);
-  if (Number.isNaN(number)) return { fault: 'It is no number.' };
+  if (Number.isNaN(number)) return { fault: 'It is not a number.' };
   return kind === 'integer' && !Number.isInteger(number)
-    ? { fault: 'It is no whole number.' }
+    ? { fault: 'It is not a whole number.' }
     : { value: number };
 }
 
@@ -148,6 +148,6 @@ export function parseJson(text: string): Read {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { fault: `It is no JSON: ${(error as Error).message}` };
+    return { fault: `It is not JSON: ${(error as Error).message}` };
   }
 }

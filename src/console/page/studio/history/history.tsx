@@ -31,12 +31,12 @@ export function History({ thread }: { thread: string }) {
       <Chosen travel={travel} />
       {state.value !== undefined && state.value.fault !== '' && (
         <Fault
-          text={`The graph refuses this state, so it runs from an earlier one alone. ${state.value.fault}`}
+          text={`The graph refuses this state, so it can only run from an earlier one. ${state.value.fault}`}
         />
       )}
       {state.value !== undefined && <JsonTree json={state.value.json} node={state.value.values} />}
       {changes.value !== undefined && (
-        <ChangesShown changes={changes.value} nothing="Nothing differs from the one before." />
+        <ChangesShown changes={changes.value} nothing="Nothing has changed." />
       )}
     </>
   );

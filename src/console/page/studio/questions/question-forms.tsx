@@ -155,7 +155,7 @@ function ActionShown({
 }: ActionProps) {
   return (
     <fieldset>
-      <legend>{name === '' ? 'It waits for a decision' : name}</legend>
+      <legend>{name === '' ? 'Waiting for your decision' : name}</legend>
       {description !== '' && <p>{description}</p>}
       <pre>{formatState(args).shown}</pre>
       <Select
