@@ -6,6 +6,7 @@ import {
   type BuiltImage,
 } from '../images/build.ts';
 import { isPushed, pushArchive } from '../images/push.ts';
+import { NO_REGISTRY } from '../images/registry.ts';
 import { runBeside, type Report } from '../steps.ts';
 
 /** The images that the builder reads from the registry. */
@@ -77,7 +78,10 @@ export function resolveImages(
   };
 }
 
-/** Returns the images as the chart's values name them. */
+/**
+ * Returns the images as the chart's values name them. One that was not built here is named, too, though no node has it:
+ * the chart writes the names of all.
+ */
 export const buildImageValues = ({
   platform,
   postgres,
@@ -86,8 +90,9 @@ export const buildImageValues = ({
   buildkit,
   agentServer,
   agentServerPython,
-}: Images): Record<string, object> =>
-  Object.fromEntries(
+}: Images): Record<string, string | object> => ({
+  registry: NO_REGISTRY,
+  ...Object.fromEntries(
     Object.entries({
       platform,
       postgres,
@@ -101,7 +106,8 @@ export const buildImageValues = ({
       const { registry, name: repository, tag } = splitReference(reference);
       return [[name, { registry, repository, tag }]];
     }),
-  );
+  ),
+});
 
 /** Loads images onto the node, and the agent servers into the registry. One that is there costs next to nothing. */
 export async function loadImages(
