@@ -56,8 +56,8 @@ export async function openQuestions(
 }
 
 /**
- * Settles when the run under way has ended, or that of the id, or does not end in time. A client may see the last events
- * of a run before its end is written, so its next command has to wait for that.
+ * Settles when the run under way has ended, or that of the id, or does not end in time. A client may see the last
+ * events of a run before its end is written, so its next command has to wait for that.
  */
 async function waitForRunEnd(
   { db, readers }: QuestionDeps,
