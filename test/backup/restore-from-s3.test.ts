@@ -223,7 +223,7 @@ describe('a restore is refused before anything begins', () => {
 
   test('into a database that holds data', async () => {
     await found('filled');
-    expect(await refusal({})).toEqual(like('DatabaseNotEmpty', 'holds data already'));
+    expect(await refusal({})).toEqual(like('DatabaseNotEmpty', 'already holds data'));
   });
 
   test('of a newer schema, and of a newer Postgres', async () => {

@@ -158,7 +158,7 @@ describe('a session', () => {
     });
     expect([answer.status, await answer.json()]).toEqual([
       403,
-      { detail: expect.stringContaining('over https alone') },
+      { detail: expect.stringContaining('only over https') },
     ]);
     expect([asked, browser.cookies.size]).toEqual([[], 0]);
   });
@@ -318,7 +318,7 @@ describe('a request for the control plane', () => {
     const answer = await browser.ask('api/v2/redirect');
     expect([answer.status, answer.headers.get('location')]).toEqual([502, null]);
     expect(await answer.json()).toEqual({
-      detail: 'The control plane sends elsewhere: https://evil.example.com/',
+      detail: 'The control plane redirects: https://evil.example.com/',
     });
     expect((await browser.ask('api/v2/empty', { method: 'DELETE' })).status).toBe(204);
   });

@@ -19,7 +19,7 @@ test.each([
   ['/etc', 'must begin with'],
   ['https://me@example.com/a', 'names a user or a token'],
   ['https://me:secret@example.com/a', 'names a user or a token'],
-  ['https://example.com/../a', 'goes up'],
+  ['https://example.com/../a', 'must not contain ".."'],
   ['https://example.com/-x', 'must begin with'],
   ['https://example.com/a b', 'must begin with'],
   ['https://example.com/a\n-x', 'must begin with'],
@@ -86,8 +86,8 @@ test.each([
 
 test.each([
   ['My Image', 'in lowercase'],
-  ['https://registry.example.com/agent:1', 'has no protocol'],
-  ['docker://agent', 'has no protocol'],
+  ['https://registry.example.com/agent:1', 'must not have a protocol'],
+  ['docker://agent', 'must not have a protocol'],
   ['registry.example.com/Team/agent', 'in lowercase'],
   ['agent:', 'in lowercase'],
   ['agent:a b', 'in lowercase'],

@@ -151,7 +151,7 @@ describe('schedules', () => {
     ['* * * *', 'five'],
     ['* * * * * * *', '5 or 6'],
     ['tomorrow', 'five'],
-    ['2027-01-01T00:00:00', 'not a date'],
+    ['2027-01-01T00:00:00', 'this is a date'],
     ['@reboot', '@reboot'],
     ['0 0 30 2 *', 'never fires'],
   ])('%s is refused', (schedule, why) => {

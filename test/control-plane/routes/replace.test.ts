@@ -97,7 +97,7 @@ test('a moment that is not kept, data that can not be backed up, and a database 
   const bare = await make('bare');
   await expect
     .poll(async () => (await ask({ backup: GOOD }, { id: bare })).body.detail)
-    .toContain('without_backup: the deployment names no target');
+    .toContain('without_backup: the deployment names no backup target');
   const asleep = await make('resting', { backup: { target: 'main' } }, true);
   await expect
     .poll(async () => (await ask({ backup: GOOD }, { id: asleep })).body.detail)
