@@ -49,7 +49,7 @@ export function buildTicketInsert(
 
 /** Builds the claim of at most so many due tickets, which returns their `id` and `data`. It has no parameter. */
 export function buildTicketClaim(queue: string, limit: number): QueuePart {
-  const text = `with next as (
+  const text = `with next as materialized (
         select id from pgboss.job
         where name = '${queue}' and state < 'active' and not blocked and start_after <= now()
         order by priority desc, created_on limit ${limit} for update skip locked

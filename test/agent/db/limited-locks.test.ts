@@ -159,6 +159,7 @@ const TAKERS: Taker[] = [
     },
   },
   {
+    file: 'src/agent/queue/ticket-statements.ts',
     what: 'tickets of runs',
     atMost: ASKED,
     fill: () =>

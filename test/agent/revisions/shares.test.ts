@@ -247,7 +247,7 @@ test('a graph that the candidate lacks stays with the revision that serves', asy
   const named = await asked(fronts[0]!, { headers: { 'x-gx-revision': GREEN } });
   expect([named.status, await named.text()]).toEqual([
     422,
-    expect.stringContaining('without the graph steps'),
+    expect.stringContaining('does not have the graph steps'),
   ]);
   expect(
     await revisionOf(
