@@ -197,7 +197,7 @@ test('a revision that is given up gets nothing more, finishes its work, and leav
   await stage.see.untilPhase(second, 'DEPLOY_FAILED');
   expect((await stage.see.revision(second)).status).toMatchObject({
     reason: 'RolloutAborted',
-    message: expect.stringContaining('Somebody'),
+    message: expect.stringContaining('Someone'),
   });
   await until('its api pods stop', async () => (await podsOf(`${second}-api`)) === 0);
   expect(await podsOf(`${second}-queue`)).toBe(1);

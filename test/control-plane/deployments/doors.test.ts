@@ -93,7 +93,7 @@ test.each(['My Image', 'https://registry.example/agent:1', 'registry.example/Tea
       plane.kube.create(kinds.deployment, resource, { dryRun: true }),
     ).rejects.toMatchObject({
       name: 'KubeRefused',
-      message: expect.stringMatching(/imageUri: Invalid value: .*an image has/) as string,
+      message: expect.stringMatching(/imageUri: Invalid value: .*an image must/) as string,
     });
   },
 );
