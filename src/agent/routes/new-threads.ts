@@ -33,7 +33,7 @@ export const createThreadOnce = (
 /** Copies a thread, or returns the copy that the same request made before. Throws a 410 when that is gone. */
 export const copyThreadOnce = (deps: AgentDeps, threadId: string, asker: Asker): Promise<Thread> =>
   runOnlyOnce(deps.db, asker.key, {
-    make: () => copy(deps, threadId, asker),
+    make: () => copyThreadOfCaller(deps, threadId, asker),
     again: ([id]) => loadEarlierThread(deps, id!, asker),
   });
 
@@ -46,7 +46,11 @@ async function loadEarlierThread(
   return (await getThread(db, thread_id, permits)) ?? refuseGone('The thread');
 }
 
-async function copy({ db }: AgentDeps, thread_id: string, { caller, key }: Asker): Promise<Thread> {
+async function copyThreadOfCaller(
+  { db }: AgentDeps,
+  thread_id: string,
+  { caller, key }: Asker,
+): Promise<Thread> {
   const { permits: seen } = await askPermission(caller, 'threads:read', { thread_id });
   const copyId = createId();
   const { value } = await askPermission(caller, 'threads:create', {

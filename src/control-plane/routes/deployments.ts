@@ -131,13 +131,13 @@ async function answerAfterWait(
   const now = await waitFor(plane, seconds, {
     uid: written.metadata.uid,
     read: () => findDeployment(plane, plane.stored.getId(written), call).catch(skipGone),
-    done: (deployment) => deployment === undefined || isThrough(plane, deployment),
+    done: (deployment) => deployment === undefined || hasNewestRevisionEnded(plane, deployment),
   });
   return answerDeployment(plane, now ?? written, call);
 }
 
 /** Returns true when the newest revision has ended. */
-function isThrough(plane: ControlPlane, deployment: DeploymentResource): boolean {
+function hasNewestRevisionEnded(plane: ControlPlane, deployment: DeploymentResource): boolean {
   const latest = plane.stored.listRevisions(deployment)[0];
   return (
     latest !== undefined && ENDED.includes(buildRevisionConverter(plane, deployment)(latest).status)

@@ -30,7 +30,7 @@ type BackupState = {
 };
 
 /** Reports whether the backups of a deployment are as new as it asks for, and why not. */
-export function backupStatement(plan: BackupPlan, seen: BackupState): StatedCondition {
+export function buildBackupStatement(plan: BackupPlan, seen: BackupState): StatedCondition {
   const { fault, last, ended, running } = plan;
   if (fault !== undefined) return buildFailedCondition(fault.reason, fault.message);
   const hindrance = running && getBackupHindrance(running);

@@ -5,7 +5,7 @@ import { findGitOpsManager } from '../../../src/console/page/deployment/git-ops-
 import {
   formatOrigin,
   listRolloutSteps,
-  nameRepeat,
+  getRepeatLabel,
 } from '../../../src/console/page/deployment/revision-words.ts';
 import {
   DRAWN,
@@ -49,7 +49,7 @@ describe('a revision is asked for once more', () => {
     ['the newest, which begins', 'DEPLOYING', newest, undefined],
     ['the newest, which was interrupted', 'INTERRUPTED', newest, 'Try again'],
   ] as const)('%s', (_, status, place, label) => {
-    expect(nameRepeat({ status, source: 'external_container' }, place)).toBe(label);
+    expect(getRepeatLabel({ status, source: 'external_container' }, place)).toBe(label);
   });
 });
 

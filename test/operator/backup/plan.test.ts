@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { planBackup } from '../../../src/operator/backup/plan.ts';
 import { computeNextBackupTime } from '../../../src/schema/platform/backup-schedule.ts';
-import { backupStatement } from '../../../src/operator/backup/statement.ts';
+import { buildBackupStatement } from '../../../src/operator/backup/statement.ts';
 import type {
   BackupResource,
   DeploymentResource,
@@ -145,7 +145,7 @@ test('objects of expired backups go, but never that of the last good one, and th
 
 test('a backup that is due for longer than one may take is overdue, and the message says since when', () => {
   const plan = planAt('2026-11-30T12:00:00Z', [record('2026-11-26T02:50:00Z', 'Succeeded')]);
-  const stated = backupStatement(plan, {
+  const stated = buildBackupStatement(plan, {
     settings: by,
     now: at('2026-11-30T12:00:00Z'),
     hibernates: false,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { backupEndOf, summarizeLastBackups } from '../../../src/operator/backup/last.ts';
 import { planBackup } from '../../../src/operator/backup/plan.ts';
-import { backupStatement } from '../../../src/operator/backup/statement.ts';
+import { buildBackupStatement } from '../../../src/operator/backup/statement.ts';
 import { planVerification } from '../../../src/operator/backup/verify-plan.ts';
 import type {
   BackupResource,
@@ -91,7 +91,7 @@ test('a backup that did not come back as it was makes BackedUp False, until anot
   const state = (backups: BackupResource[]) => {
     const now = new Date('2026-11-02T12:00:00Z');
     const backup = planBackup(chat, { backups, settings: by(), now, asleepSince: undefined })!;
-    return backupStatement(backup, {
+    return buildBackupStatement(backup, {
       settings: by(),
       now,
       hibernates: false,

@@ -78,7 +78,7 @@ export const hasFailed = ({ status }: Pick<Revision, 'status'>): boolean =>
  * Returns the name of the button that asks for a revision once more. The newest one has the
  * wanted spec, whether it serves or not: it can only be tried again. A rollout has steps of its own.
  */
-export function nameRepeat(
+export function getRepeatLabel(
   revision: Pick<Revision, 'status' | 'source'>,
   { isNewest, isServing }: { isNewest: boolean; isServing: boolean },
 ): string | undefined {

@@ -7,7 +7,7 @@ import {
   formatOrigin,
   hasFailed,
   listRolloutSteps,
-  nameRepeat,
+  getRepeatLabel,
   REVISION_WORDS,
 } from './revision-words.ts';
 import { useWrite } from './write.ts';
@@ -143,7 +143,7 @@ function Actions({
   const { run, isOff, refused } = useWrite(detail);
   const serving = detail.details.value?.active_revision?.id;
   const steps = listRolloutSteps(revision);
-  const repeat = nameRepeat(revision, { isNewest, isServing });
+  const repeat = getRepeatLabel(revision, { isNewest, isServing });
   const path = `v2/deployments/${encodeURIComponent(detail.id)}/revisions/${revision.id}`;
   const cancelRevision = (): Promise<unknown> =>
     calls.fetchJson(`${path}/interrupt`, { method: 'POST' });

@@ -6,7 +6,7 @@ import { beginBackup, endBackup, followBackup } from '../../backup/make.ts';
 import { planBackup } from '../../backup/plan.ts';
 import { planVerification } from '../../backup/verify-plan.ts';
 import { buildFailedBackup } from '../../backup/result.ts';
-import { backupStatement } from '../../backup/statement.ts';
+import { buildBackupStatement } from '../../backup/statement.ts';
 import { buildWaitingOutcome } from '../../kernel/outcome.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { PartPrepared, PartReport } from '../../reports/part-report.ts';
@@ -135,7 +135,7 @@ function buildBackupReport({
   backups,
 }: WrittenFacts): PartReport {
   if (plan === undefined) return {};
-  const statement = backupStatement(plan, {
+  const statement = buildBackupStatement(plan, {
     settings,
     now,
     hibernates: deployment.spec.hibernate === true,
