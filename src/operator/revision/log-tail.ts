@@ -14,7 +14,7 @@ const TAIL_CHARACTERS = 16_000;
 const PATIENCE_MS = 2000;
 
 /** Reads the last lines that a failed pod wrote. Undefined if there is nothing to read, which is no failure. */
-export async function logTail(
+export async function readLogTail(
   kube: Kube,
   revision: RevisionResource,
   {

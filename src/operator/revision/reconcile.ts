@@ -17,7 +17,7 @@ import { buildRevisionWorkloads, type RevisionPlan } from './desired.ts';
 import { observeRevision, type Situation } from './observe.ts';
 import { buildRefusedRevisionReport } from './refusal.ts';
 import { buildRevisionReport, type RevisionStatusFields } from './status.ts';
-import { logTail } from './log-tail.ts';
+import { readLogTail } from './log-tail.ts';
 import { adoptSecret } from './secret-copy.ts';
 
 /** The observations and the decision of one reconcile of a revision, and the findings of its parts since. */
@@ -47,7 +47,7 @@ const keepEnvironment: RevisionPart = async (deps, { revision, world }, { signal
 
 // Logs are read before pods and builds are removed, because they go with them.
 const keepLogs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => {
-  const tail = await logTail(deps.kube, revision, { decision, signal, log });
+  const tail = await readLogTail(deps.kube, revision, { decision, signal, log });
   const buildLog = await keepBuildLog(deps, revision, {
     decision,
     build: world.build,

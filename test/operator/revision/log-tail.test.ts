@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Unavailable } from '../../../src/errors.ts';
 import type { Kube, PodLogOptions } from '../../../src/kube/kube.ts';
-import { logTail } from '../../../src/operator/revision/log-tail.ts';
+import { readLogTail } from '../../../src/operator/revision/log-tail.ts';
 import type { Decision } from '../../../src/operator/revision/decision.ts';
 import { revision } from '../../kit/objects.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -27,7 +27,7 @@ const read = (
     readPodLog: (_: unknown, options: PodLogOptions, signal: AbortSignal) =>
       podLog(options, signal),
   } as unknown as Kube;
-  return logTail(kube, revision(), {
+  return readLogTail(kube, revision(), {
     decision,
     signal: new AbortController().signal,
     log: silentLog(),
