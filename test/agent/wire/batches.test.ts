@@ -95,7 +95,7 @@ test('are refused together when there is no room for all of them to wait', async
 
 test('can not be more than may ever wait', async () => {
   const { status, body } = await batch([{}, {}, {}, {}]);
-  expect([status, body.detail]).toEqual([400, expect.stringContaining('at most 3')]);
+  expect([status, body.detail]).toEqual([400, expect.stringContaining('At most 3 runs of this deployment may wait')]);
 });
 
 test('are not there when the database fails at one of them', async () => {
