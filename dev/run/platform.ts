@@ -38,7 +38,12 @@ export async function installPlatform({
     images: buildImageValues(images),
     ...(await buildLocalValues(cluster, images.buildkit !== undefined)),
   };
-  await runProcess(helm, [...install, ...flags], { cwd: source, input: JSON.stringify(values) });
+  try {
+    await runProcess(helm, [...install, ...flags], { cwd: source, input: JSON.stringify(values) });
+  } catch (error) {
+    for (const line of await listWarnings(cluster)) report(line);
+    throw error;
+  }
   await applyBuildObjects(cluster);
   const url = `http://${cluster.nodeAddress}:${cluster.controlPlanePort}`;
   await waitForControlPlane(url);
@@ -46,6 +51,20 @@ export async function installPlatform({
   if (key !== undefined && (await isKeyAccepted({ url, key }))) return { url, key };
   report('api-key create --name make-run --role admin');
   return { url, key: await createAdminKey(cluster, source) };
+}
+
+const WARNINGS_SHOWN = 10;
+
+/** Returns the pods and the last warnings of Kubernetes, one a line, for an installation that failed. */
+async function listWarnings({ kubectl, kubeconfig }: Cluster): Promise<string[]> {
+  const flags = ['--namespace', SYSTEM_NAMESPACE, '--no-headers', '--kubeconfig', kubeconfig];
+  const pods = ['get', 'pods', '--output', 'wide', ...flags];
+  const type = ['--field-selector', 'type=Warning', '--sort-by', '.metadata.creationTimestamp'];
+  const events = ['get', 'events', ...type, ...flags];
+  const texts = await Promise.all(
+    [pods, events].map((args) => runProcess(kubectl, args).catch((error: Error) => error.message)),
+  );
+  return texts.flatMap((text) => text.trimEnd().split('\n').slice(-WARNINGS_SHOWN));
 }
 
 /** Gives the platform's own namespace the same pod security as the namespaces that the chart makes. */

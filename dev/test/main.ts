@@ -18,6 +18,8 @@ type Result = {
   ok: boolean;
   seconds: number;
   busy: number;
+  /** The end of its standard error, such as why nothing could start. */
+  lastErrors: string;
   /** Seconds of its files when it last ran here. */
   previousFiles: Outcome['files'];
 };
@@ -74,7 +76,9 @@ async function run(check: Check): Promise<Result> {
   const seconds = (performance.now() - started) / 1000;
   if (code !== 0 && check.vitest !== true) printLine(output.trimEnd());
   printLine(`    ${code === 0 ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
-  return { check, ok: code === 0, seconds, busy: computeBusyPercent(before), previousFiles };
+  const lastErrors = output.trimEnd().slice(-LAST_ERRORS_CHARACTERS);
+  const busy = computeBusyPercent(before);
+  return { check, ok: code === 0, seconds, busy, lastErrors, previousFiles };
 }
 
 type ProcessorTime = { idle: number; all: number };
@@ -95,7 +99,12 @@ function computeBusyPercent(before: ProcessorTime): number {
   return Math.round(100 * (1 - (now.idle - before.idle) / Math.max(1, now.all - before.all)));
 }
 
-/** Runs a command. Vitest's output is shown as it comes, a tool's only if it fails. */
+const LAST_ERRORS_CHARACTERS = 4000;
+
+/**
+ * Runs a command and returns its code and output, of vitest its standard error alone. Vitest's output is shown as it
+ * comes, a tool's only if it fails.
+ */
 function execute(
   [command = '', ...args]: string[],
   live: boolean,
@@ -106,11 +115,14 @@ function execute(
     });
     const child = spawn(command, args, {
       env,
-      stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'],
+      stdio: ['ignore', live ? 'inherit' : 'pipe', 'pipe'],
     });
     const chunks: Buffer[] = [];
     child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
-    child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      if (live) process.stderr.write(chunk);
+    });
     child.once('error', reject);
     child.once('close', (code) =>
       done({ code: code ?? 1, output: Buffer.concat(chunks).toString() }),
@@ -166,8 +178,12 @@ function listSlower({ check, previousFiles }: Result): string[] {
   });
 }
 
-const listFailures = ({ check }: Result): string[] =>
-  check.vitest === true ? (readReport(check)?.failures ?? []) : [];
+/** Returns a text for each failure. A run without a report, such as one whose cluster did not start, has its errors. */
+function listFailures({ check, ok, lastErrors }: Result): string[] {
+  if (check.vitest !== true) return [];
+  const { failures } = readReport(check) ?? { failures: [] };
+  return ok || failures.length > 0 ? failures : [`FAILED ${check.name}\n${lastErrors}`];
+}
 
 function report(results: Result[]): void {
   const total: Counts = { ...NOTHING };
