@@ -76,7 +76,9 @@ function check(stale: string[]): void {
 
 function listFiles(folder: string): string[] {
   return existsSync(resolveInRoot(folder))
-    ? readdirSync(resolveInRoot(folder)).map((name) => `${folder}/${name}`)
+    ? readdirSync(resolveInRoot(folder), { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => `${folder}/${name}`)
     : [];
 }
 

@@ -1,9 +1,20 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { GxJson, PASSED_OVER } from '../../src/schema/agent/gx-json.ts';
 import { NOT_SERVED } from '../../src/config/agent.ts';
 
 const page = readFileSync('docs/reference/agent-server.md', 'utf8');
+const pages = ['docs/reference/agent-server.md', ...globSync('docs/reference/agent-server/*.md')]
+  .map((file) => readFileSync(file, 'utf8'))
+  .join('');
+
+test('each page on one subject is at most 300 lines long, and the first page lists it', () => {
+  const parts = globSync('docs/reference/agent-server/*.md');
+  expect(parts.length).toBeGreaterThan(10);
+  const lines = (file: string): number => readFileSync(file, 'utf8').split('\n').length;
+  expect(parts.filter((file) => lines(file) > 300)).toEqual([]);
+  expect(parts.filter((file) => !page.includes(file.slice('docs/reference/'.length)))).toEqual([]);
+});
 
 test('every setting of the agent server stands on its page', () => {
   const source = ['agent', 'agent-access', 'webhooks']
@@ -27,9 +38,7 @@ test('every key of gx.json that changes how the server answers stands there too'
     Object.keys(properties).map((key) => `${group}.${key}`),
   );
   const built = keys.filter((key) => !(key in PASSED_OVER));
-  // Switches of functions that do not exist yet change nothing.
-  const later = ['http.disable_a2a', 'http.disable_event_streaming'];
   const told = (key: string): boolean =>
-    page.includes(`\`${key}\``) || page.includes(`\`${key.replace('http.disable', '')}\``);
-  expect(built.filter((key) => !later.includes(key) && !told(key))).toEqual([]);
+    pages.includes(`\`${key}\``) || pages.includes(`\`${key.replace('http.disable', '')}\``);
+  expect(built.filter((key) => !told(key))).toEqual([]);
 });

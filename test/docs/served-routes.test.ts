@@ -12,7 +12,7 @@ const SOME_ID = '00000000-0000-4000-8000-000000000000';
 type Row = { routes: string[]; here: string };
 
 /** Returns the rows of the table of routes, each with its routes as `METHOD /path`. */
-const rows: Row[] = readFileSync('docs/reference/agent-server.md', 'utf8')
+const rows: Row[] = readFileSync('docs/reference/agent-server/langgraph-server.md', 'utf8')
   .split('\n')
   .map((line) => line.split('|').map((cell) => cell.trim()))
   .filter(([, paths = '', methods = '']) => paths.startsWith('`/') && /^[A-Z, ]+$/.test(methods))
