@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release counts generate golden pin-bases console-page fmt clean
+.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-ag-ui test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release counts generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 
 test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
+
+test-ag-ui: install ## AG-UI by the clients that pages have, in random conversations: five versions of HttpAgent, CopilotKit's runtime, Python and Go (needs python3 and go; SEEDS=100 conversations for each version: 10 minutes)
+	@SEEDS=$(if $(SEEDS),$(SEEDS),100) node test/protocols/ag-ui/main.ts
 
 test-python: install ## Python graphs in the runner of python/, first tests over Python twins, and test-differential, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=1.0 or 1.1: all that those have, 0.6: classes in states)
 	@node test/python/main.ts $(if $(LANGGRAPH),--langgraph $(LANGGRAPH))

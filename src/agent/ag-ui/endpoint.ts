@@ -83,8 +83,11 @@ export class AgUiEndpoint {
       asked.thread === undefined
         ? []
         : await listRuns(this.#deps.db, asked.threadId, { limit: 1, offset: 0 });
+    // The run may have ended since the thread was read, and the thread has its state now.
     if (last === undefined || !isUnfinished(last.status))
-      return this.#answer(streamSnapshot(this.#deps, input, asked));
+      return this.#answer(
+        streamSnapshot(this.#deps, input, await this.#findThread(input.threadId, request.caller)),
+      );
     const cursor = parseCursor(
       String(request.headers['last-event-id'] ?? '').replace(/\.\d+$/, ''),
     );

@@ -6,6 +6,7 @@ import { addEventOwner, type AgUiEvent, type RunOutcome } from './events.ts';
 import { diffJson } from './json-patch.ts';
 import {
   buildClientMessage,
+  buildParts,
   findOpenCalls,
   readCalls,
   readMessages,
@@ -47,7 +48,7 @@ export class AgUiFold {
 
   constructor(view: ClientView) {
     this.#view = view;
-    this.#list = new ClientList(view.messages);
+    this.#list = new ClientList(view);
     this.#streamed = new StreamedMessages(this.#list);
     this.#subagents = new Subagents(view);
     this.#state = view.state ?? {};
@@ -92,6 +93,14 @@ export class AgUiFold {
     }
   }
 
+  /** Returns whether the client's messages or state differ from those of a thread's state. */
+  isWrong(values: unknown): boolean {
+    return (
+      this.#list.findCorrections(values).length > 0 ||
+      (isObject(values) && diffJson(this.#state, readPageState(values)).length > 0)
+    );
+  }
+
   /** Ends the run. `values`: the state that the thread has now; the client's view is corrected where it differs. */
   end(outcome: RunOutcome, values: unknown): AgUiEvent[] {
     const { threadId, runId, isOld } = this.#view;
@@ -111,12 +120,11 @@ export class AgUiFold {
       code,
       ...usage,
     });
-    if (outcome.type === 'error') return [...closed, fail(outcome.message, outcome.code)];
-    const corrected = this.#list.findCorrection(values);
-    const snapshot: AgUiEvent[] =
-      corrected === undefined ? [] : [{ type: 'MESSAGES_SNAPSHOT', messages: corrected }];
-    const before = [...closed, ...this.#applyState(values), ...snapshot];
+    const snapshots = this.#list.findCorrections(values).map(buildMessagesSnapshot);
+    const before = [...closed, ...this.#applyState(values), ...snapshots];
     switch (outcome.type) {
+      case 'error':
+        return [...before, fail(outcome.message, outcome.code)];
       case 'interrupt':
         return [
           ...before,
@@ -140,10 +148,12 @@ export class AgUiFold {
     }
   }
 
-  /** Returns the view by the events so far, for a client that has none of them, and opens the open messages again. */
-  buildSnapshot(): AgUiEvent[] {
+  /** Returns the view by the events so far, for a client that has only `shown`, and opens the open messages again. */
+  buildSnapshot(shown: ClientMessage[]): AgUiEvent[] {
     return [
-      { type: 'MESSAGES_SNAPSHOT', messages: this.#list.read() },
+      ...new ClientList({ messages: shown, isOld: this.#view.isOld })
+        .planSnapshots(this.#list.read())
+        .map(buildMessagesSnapshot),
       { type: 'STATE_SNAPSHOT', snapshot: this.#state },
       ...[...this.#steps]
         .filter(([, count]) => count > 0)
@@ -160,20 +170,25 @@ export class AgUiFold {
       return this.#addCall(
         { id: callId, name: readString(data['tool_name']), args },
         undefined,
-      ).map((event) => addEventOwner(event, owner));
+        owner,
+      );
     }
     if (data['event'] !== 'tool-finished') return [];
-    return this.#addResult(callId, readToolOutput(data['output'], callId)).map((event) =>
-      addEventOwner(event, owner),
-    );
+    return this.#addResult(callId, readToolOutput(data['output'], callId), owner);
   }
 
-  #addCall({ id, name, args }: ReadCall, parent: string | undefined): AgUiEvent[] {
+  /** Tells a call. Clients show one without a message in a message that has the call's id. */
+  #addCall(
+    { id, name, args }: ReadCall,
+    parent: string | undefined,
+    owner: string | undefined,
+  ): AgUiEvent[] {
     const delta = JSON.stringify(args);
-    this.#list.startCall(parent, { id, name });
-    this.#list.appendArguments(parent, id, delta);
+    const message = { id: parent ?? id, owner };
+    this.#list.startCall(message, { id, name });
+    this.#list.appendArguments(message.id, id, delta);
     this.#list.closeCall(id);
-    return [
+    const events: AgUiEvent[] = [
       {
         type: 'TOOL_CALL_START',
         toolCallId: id,
@@ -183,12 +198,15 @@ export class AgUiFold {
       { type: 'TOOL_CALL_ARGS', toolCallId: id, delta },
       { type: 'TOOL_CALL_END', toolCallId: id },
     ];
+    return events.map((event) => addEventOwner(event, owner));
   }
 
-  #addResult(toolCallId: string, content: string | undefined): AgUiEvent[] {
-    if (content === undefined || this.#list.isAnswered(toolCallId)) return [];
-    const messageId = this.#list.addAnswer(toolCallId, content);
-    return [{ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }];
+  #addResult(toolCallId: string, given: unknown, owner: string | undefined): AgUiEvent[] {
+    if (given === undefined || this.#list.isAnswered(toolCallId)) return [];
+    const content = this.#view.isOld ? readContentText(given) : buildParts(given);
+    const messageId = this.#list.addAnswer(toolCallId, content, owner);
+    const result = { type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' };
+    return [addEventOwner(result, owner)];
   }
 
   #takeState(data: Json): AgUiEvent[] {
@@ -200,12 +218,12 @@ export class AgUiFold {
 
   /** Tells a message that no model has streamed: a node has returned it. */
   #addWholeMessage(message: Json): AgUiEvent[] {
-    const client = buildClientMessage(message, (callId) => this.#list.getAnswerId(callId));
+    const client = buildClientMessage(message, this.#list);
     if (client === undefined || this.#list.has(client.id) || this.#streamed.isOpen(client.id))
       return [];
     const { id: messageId, role, content, name } = client;
     const delta = readContentText(content);
-    if (role === 'tool') return this.#addResult(readString(client['toolCallId']), delta);
+    if (role === 'tool') return this.#addResult(readString(client['toolCallId']), delta, undefined);
     const calls = readCalls(message).filter(({ id }) => !this.#list.hasCall(id));
     if (delta === '' && calls.length === 0) return [];
     this.#list.add({ id: messageId, role, ...(delta !== '' && { content }) });
@@ -216,7 +234,7 @@ export class AgUiFold {
     ];
     return [
       ...(delta === '' ? [] : text),
-      ...calls.flatMap((call) => this.#addCall(call, messageId)),
+      ...calls.flatMap((call) => this.#addCall(call, messageId, undefined)),
     ];
   }
 
@@ -264,20 +282,23 @@ export class AgUiFold {
   }
 }
 
+const buildMessagesSnapshot = (messages: ClientMessage[]): AgUiEvent => ({
+  type: 'MESSAGES_SNAPSHOT',
+  messages,
+});
+
 /** Asks a question as pages from before outcomes know it: by the value that the graph has asked with. */
 function askAsBefore(interrupt: Json): AgUiEvent {
   const { metadata } = interrupt as { metadata: { langgraph: { raw: unknown } } | undefined };
   return { type: 'CUSTOM', name: 'on_interrupt', value: metadata?.langgraph.raw ?? null };
 }
 
-/** Returns the text of a tool's output; undefined where that answers no call, such as a command. */
-function readToolOutput(output: unknown, callId: string): string | undefined {
+/** Returns the content of a tool's output; undefined where that answers no call, such as a command. */
+function readToolOutput(output: unknown, callId: string): unknown {
   if (typeof output === 'string') return output;
   if (!isObject(output))
     return output === undefined || output === null ? undefined : JSON.stringify(output);
-  if (output['type'] === 'tool' || output['tool_call_id'] === callId)
-    return readContentText(output['content']);
+  if (output['type'] === 'tool' || output['tool_call_id'] === callId) return output['content'];
   const update = isObject(output['update']) ? readMessages(output['update']) : [];
-  const answer = update.find((message) => message['tool_call_id'] === callId);
-  return answer === undefined ? undefined : readContentText(answer['content']);
+  return update.find((message) => message['tool_call_id'] === callId)?.['content'];
 }

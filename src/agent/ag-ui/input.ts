@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AgUiMessage, RunAgentInput } from '../../schema/agent/ag-ui.ts';
 import { isObject, type Json } from '../../schema/json.ts';
-import { buildGraphMessage, readContentText } from './messages.ts';
+import { buildGraphMessage, findOpenCalls, readContentText } from './messages.ts';
 import { isPageField } from './page-state.ts';
 
 /*
@@ -18,9 +18,18 @@ const PLACEHOLDER = 'forwarded_to_frontend';
 const isPlaceholder = (message: Json): boolean =>
   readContentText(message['content']).includes(PLACEHOLDER);
 
-/** Returns the new messages of a request. `known`: those of the thread's state. */
-export function planMessages(given: readonly AgUiMessage[], known: readonly Json[]): MessageChange {
-  const all = given.map((message, at) => ({ message, graph: buildGraphMessage(message, at) }));
+/**
+ * Returns the new messages of a request. `known`: those of the thread's state. `isBusy`: a run is under way on the
+ * thread, and the words of its agent reach the state without the client.
+ */
+export function planMessages(
+  given: readonly AgUiMessage[],
+  known: readonly Json[],
+  { isBusy }: { isBusy: boolean },
+): MessageChange {
+  const all = given
+    .map((message, at) => ({ message, graph: buildGraphMessage(message, at) }))
+    .filter(({ message }) => !message.subagentRunId && !(isBusy && isOfAgent(message)));
   if (known.length === 0) return { messages: attachReasoning(all) };
   const byId = new Map(known.map((message) => [message['id'], message]));
   const answers = new Map(
@@ -54,7 +63,7 @@ export function planMessages(given: readonly AgUiMessage[], known: readonly Json
       ? [{ ...graph, id: before['id'] }]
       : [];
   });
-  const messages = [...replaced, ...fresh.map(({ graph }) => graph!)];
+  const messages = [...replaced, ...leaveCutCalls(fresh.map(({ graph }) => graph!))];
   const last = spoken.at(-1);
   const isAgain =
     messages.length === 0 &&
@@ -62,6 +71,23 @@ export function planMessages(given: readonly AgUiMessage[], known: readonly Json
     known.at(-1)?.['id'] !== last.message.id &&
     isKnown(last);
   return isAgain ? { messages: [last.graph!], before: last.message.id } : { messages };
+}
+
+const isOfAgent = ({ role }: AgUiMessage): boolean => role === 'assistant' || role === 'reasoning';
+
+/**
+ * Returns the messages without calls that nobody answers, which are those of a stream that was cut: no model goes on
+ * from a call without an answer.
+ */
+function leaveCutCalls(messages: Json[]): Json[] {
+  const open = new Set(findOpenCalls(messages).map(({ id }) => id));
+  return messages.flatMap((message) => {
+    if (message['type'] !== 'ai' || open.size === 0) return [message];
+    const { tool_calls: asked = [], ...rest } = message;
+    const tool_calls = (asked as Json[]).filter(({ id }) => !open.has(id as string));
+    if (tool_calls.length > 0) return [{ ...rest, tool_calls }];
+    return readContentText(rest['content']) === '' ? [] : [rest];
+  });
 }
 
 /** Returns the messages, with reasoning as a block of the assistant's message that it led to. */

@@ -146,7 +146,7 @@ export function readContentText(content: unknown): string {
 }
 
 /** Returns the parts of a content that clients can show: texts and files. */
-function buildParts(content: unknown): string | Json[] {
+export function buildParts(content: unknown): string | Json[] {
   if (
     !Array.isArray(content) ||
     content.every((block) => !isObject(block) || block['type'] === 'text')
@@ -169,13 +169,13 @@ function buildParts(content: unknown): string | Json[] {
 
 export type ClientMessage = { id: string; role: string } & Json;
 
-/**
- * Returns a message of the state as clients get it; undefined for one that they do not show. `idOfAnswer` names the
- * answer to a call.
- */
+/** `getAnswerId` names the answer to a call. `isOld`: the client knows no answers but texts. */
+export type ClientReader = { getAnswerId: (toolCallId: string) => string; isOld: boolean };
+
+/** Returns a message of the state as clients get it; undefined for one that they do not show. */
 export function buildClientMessage(
   message: unknown,
-  idOfAnswer: (toolCallId: string) => string,
+  { getAnswerId, isOld }: ClientReader,
 ): ClientMessage | undefined {
   if (!isObject(message) || typeof message['id'] !== 'string') return undefined;
   const { id, content } = message;
@@ -205,10 +205,10 @@ export function buildClientMessage(
       const toolCallId = readString(message['tool_call_id']);
       const text = readContentText(content);
       return {
-        id: idOfAnswer(toolCallId),
+        id: getAnswerId(toolCallId),
         role: 'tool',
         toolCallId,
-        content: text,
+        content: isOld ? text : buildParts(content),
         ...(message['status'] === 'error' && { error: text }),
       };
     }

@@ -78,7 +78,9 @@ export async function planAgUiRun(
       run: { ...run, ...resumed, ...(resumed.command && { strict_resume: true }) },
       configurable: page.configurable,
     };
-  const change = planMessages(input.messages, readMessages(thread?.values));
+  const change = planMessages(input.messages, readMessages(thread?.values), {
+    isBusy: thread?.status === 'busy',
+  });
   const checkpoint_id =
     change.before === undefined
       ? undefined

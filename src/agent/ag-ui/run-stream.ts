@@ -82,23 +82,20 @@ export async function* joinRun(
   { thread }: NamedThread,
   { run, signal, cursor }: { run: Run; signal: AbortSignal; cursor: Cursor | undefined },
 ): AsyncGenerator<SseEvent[]> {
-  const { threadId } = input;
-  const runId = readString(run.metadata['ag_ui_run_id']) || run.run_id;
-  const messages = buildClientMessages(thread?.values, new Map());
+  const view = buildView(input);
   const fold = new AgUiFold({
-    threadId,
-    runId,
+    ...view,
+    runId: readString(run.metadata['ag_ui_run_id']) || run.run_id,
     state: readPageState(thread?.values),
-    messages,
-    isOld: isOldPeer(input),
+    messages: buildClientMessages(thread?.values, input),
   });
   const followed = await deps.readers.followRun(
     { runId: run.run_id, threadId: run.thread_id },
     { signal, hears: 'events' },
   );
   const { events } = await deps.readers.readEventsAfter(START, followed, PROTOCOL_EVENTS);
-  yield [...fold.begin(), ...(cursor === undefined ? fold.buildSnapshot() : [])].map((event) =>
-    toMessage(event),
+  yield [...fold.begin(), ...(cursor === undefined ? fold.buildSnapshot(view.messages) : [])].map(
+    (event) => toMessage(event),
   );
   yield* convertEvents(fold, events, cursor);
   if (!signal.aborted) yield await endRun(deps, fold, run);
@@ -117,7 +114,21 @@ async function endRun(
   if (isUnfinished(progress.status))
     throw new Unavailable('The stream ended before the run did; connect to the thread again.');
   const outcome = await readOutcome(deps, progress, thread);
-  return fold.end(outcome, thread.values ?? {}).map((event) => toMessage(event));
+  // A graph that waits has the results of the other tasks of its step, which the thread's row has not.
+  const values =
+    outcome.type === 'interrupt' && fold.isWrong(thread.values)
+      ? (await loadState(deps, thread_id)).values
+      : thread.values;
+  return fold.end(outcome, values ?? {}).map((event) => toMessage(event));
+}
+
+async function loadState(
+  deps: AgUiDeps,
+  threadId: string,
+): Promise<{ values: unknown; next: string[] }> {
+  const head = await loadPinnedThread(deps, threadId);
+  const { json: text } = await deps.pinnedCalls.call(head, 'state', { checkpoint: null });
+  return JSON.parse(text) as { values: unknown; next: string[] };
 }
 
 async function readOutcome(
@@ -143,12 +154,7 @@ async function readInterrupts(
   const messages = readMessages(values);
   if (readQuestions(interrupts).length > 0)
     return buildInterrupts(interrupts, { messages, next: [] });
-  const { json: text } = await deps.pinnedCalls.call(
-    await loadPinnedThread(deps, thread_id),
-    'state',
-    { checkpoint: null },
-  );
-  const { next } = JSON.parse(text) as { next: string[] };
+  const { next } = await loadState(deps, thread_id);
   return buildInterrupts(interrupts, { messages, next });
 }
 
@@ -158,22 +164,25 @@ export async function* streamSnapshot(
   input: RunAgentInput,
   { threadId, thread }: NamedThread,
 ): AsyncGenerator<SseEvent[]> {
-  const view = {
-    ...buildView(input),
-    state: readPageState(thread?.values),
-    messages: buildClientMessages(thread?.values, readOwnAnswers(input)),
-  };
-  const fold = new AgUiFold(view);
-  const sent = thread === undefined ? [] : fold.buildSnapshot();
   const [last] =
     thread === undefined ? [] : await listRuns(deps.db, threadId, { limit: 1, offset: 0 });
   const progress = last && (await runProgress(deps.db, last.run_id));
   const outcome: RunOutcome =
     progress && thread ? await readOutcome(deps, progress, thread) : { type: 'success' };
-  yield [...fold.begin(), ...sent, ...fold.end(outcome, thread?.values ?? {})].map((event) =>
+  const values =
+    outcome.type === 'interrupt' ? (await loadState(deps, threadId)).values : thread?.values;
+  const view = buildView(input);
+  const fold = new AgUiFold({
+    ...view,
+    state: readPageState(values),
+    messages: buildClientMessages(values, input),
+  });
+  const sent = thread === undefined ? [] : fold.buildSnapshot(view.messages);
+  yield [...fold.begin(), ...sent, ...fold.end(outcome, values ?? {})].map((event) =>
     toMessage(event),
   );
 }
+
 async function* convertEvents(
   fold: AgUiFold,
   events: AsyncIterable<SseEvent[]>,
@@ -194,18 +203,11 @@ async function* convertEvents(
 /** Returns whether the client speaks a version from before 1.0, which names none. */
 const isOldPeer = ({ protocolVersion }: RunAgentInput): boolean => !protocolVersion;
 
-const readOwnAnswers = ({ messages }: RunAgentInput): ReadonlyMap<string, string> =>
-  new Map(
-    messages.flatMap(({ role, toolCallId, id }): [string, string][] =>
-      role === 'tool' && toolCallId ? [[toolCallId, id]] : [],
-    ),
-  );
-
 /** Returns the client's view before the run, as far as the stream depends on it. */
 export function buildView(input: RunAgentInput): ClientView {
   const { threadId, runId, state, messages } = input;
   const shown = messages.map((message): ClientMessage => {
-    const { id, role, content, toolCalls, toolCallId, name } = message;
+    const { id, role, content, toolCalls, toolCallId, name, subagentRunId } = message;
     return {
       id,
       role: role === 'developer' ? 'system' : role,
@@ -213,19 +215,22 @@ export function buildView(input: RunAgentInput): ClientView {
       ...(toolCalls?.length && { toolCalls }),
       ...(toolCallId && { toolCallId }),
       ...(name && { name }),
+      ...(subagentRunId && { subagentRunId }),
     };
   });
   return { threadId, runId, state: state ?? {}, messages: shown, isOld: isOldPeer(input) };
 }
 
-const buildClientMessages = (
-  values: unknown,
-  ownAnswers: ReadonlyMap<string, string>,
-): ClientMessage[] =>
-  readMessages(values).flatMap(
-    (message) =>
-      buildClientMessage(
-        message,
-        (callId) => ownAnswers.get(callId) ?? buildToolMessageId(callId),
-      ) ?? [],
+/** Returns the messages of a state as the client gets them, which has ids of its own for the answers that it gave. */
+function buildClientMessages(values: unknown, input: RunAgentInput): ClientMessage[] {
+  const own = new Map(
+    input.messages.flatMap(({ role, toolCallId, id }): [string, string][] =>
+      role === 'tool' && toolCallId ? [[toolCallId, id]] : [],
+    ),
   );
+  const reader = {
+    getAnswerId: (callId: string): string => own.get(callId) ?? buildToolMessageId(callId),
+    isOld: isOldPeer(input),
+  };
+  return readMessages(values).flatMap((message) => buildClientMessage(message, reader) ?? []);
+}

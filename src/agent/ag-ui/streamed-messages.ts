@@ -178,7 +178,7 @@ export class StreamedMessages {
     block.sent += delta;
     const start = message.isTextOpen ? [] : [startText(message)];
     message.isTextOpen = true;
-    this.#list.append(message.id, 'assistant', delta);
+    this.#list.append(message, 'assistant', delta);
     return [
       ...start,
       addEventOwner({ type: 'TEXT_MESSAGE_CONTENT', messageId: message.id, delta }, message.owner),
@@ -190,7 +190,7 @@ export class StreamedMessages {
     block.sent += delta;
     const start = block.isOpen ? [] : startReasoning(message, block);
     block.isOpen = true;
-    this.#list.append(block.id, 'reasoning', delta);
+    this.#list.append({ id: block.id, owner: message.owner }, 'reasoning', delta);
     return [
       ...start,
       addEventOwner(
@@ -206,7 +206,7 @@ export class StreamedMessages {
     const events: AgUiEvent[] = [];
     if (!block.isOpen && !this.#list.hasCall(id)) {
       block.isOpen = true;
-      this.#list.startCall(message.id, { id, name });
+      this.#list.startCall(message, { id, name });
       events.push(startCall(message, block));
     }
     if (delta === '' || !block.isOpen) return events;

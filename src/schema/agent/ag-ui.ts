@@ -43,6 +43,9 @@ export const AgUiMessage = Type.Object({
     toolCallId: Text,
     error: Type.String({ description: 'Why a tool failed.' }),
     encryptedValue: Type.String(),
+    subagentRunId: Type.String({
+      description: 'The agent within the agent that the message is of.',
+    }),
   }),
 });
 export type AgUiMessage = Static<typeof AgUiMessage>;

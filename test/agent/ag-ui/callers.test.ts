@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -22,9 +25,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-const as = (token: string | undefined, path: string, body: object): Promise<Response> =>
+const as = (token: string | undefined, route: string, body: object): Promise<Response> =>
   post(
-    `${agent.url}/ag-ui/approval${path}`,
+    `${agent.url}/ag-ui/approval${route}`,
     body,
     token === undefined ? {} : { authorization: `Bearer ${token}` },
   );
@@ -37,13 +40,13 @@ test("the thread of another caller can't be run on, read or stopped", async () =
     200,
     'RUN_FINISHED',
   ]);
-  for (const [path, body] of [
+  for (const [route, body] of [
     ['', newInput('hello', { threadId, state })],
     ['/connect', newInput('hello', { threadId })],
     ['/stop', { threadId }],
   ] as const) {
-    const answer = await as('bob', path, body);
-    expect([path, answer.status]).toEqual([path, 404]);
+    const answer = await as('bob', route, body);
+    expect([route, answer.status]).toEqual([route, 404]);
     expect(answer.headers.get('content-type')).toContain('application/json');
   }
   const again = await as('ann', '/connect', newInput('hello', { threadId }));
@@ -56,4 +59,38 @@ test('a handler that refuses runs refuses those of this door, before a stream be
       .status,
   ).toBe(403);
   expect((await as(undefined, '', newInput('hello'))).status).toBe(401);
+});
+
+test('a stream whose key is withdrawn ends with an error that says so, and its run with it', async () => {
+  const [first, second] = [`gxa_${'k'.repeat(43)}`, `gxa_${'n'.repeat(43)}`];
+  const folder = mkdtempSync(path.join(tmpdir(), 'gx-key-'));
+  const setKey = (key: string): void => writeFileSync(path.join(folder, 'api-key'), key);
+  setKey(first);
+  const guarded = await startAgent({
+    database: database.uri,
+    config: 'test/agent/ag-ui/graphs/gx.json',
+    env: { GX_AGENT_KEY_FOLDER: folder, GX_AUTH_CHECK_SECS: '1' },
+  });
+  try {
+    const threadId = randomUUID();
+    const answer = await post(
+      `${guarded.url}/ag-ui/chat`,
+      newInput('slow slow slow', { threadId }),
+      {
+        'x-api-key': first,
+      },
+    );
+    setKey(second);
+    const began = performance.now();
+    const events = readEvents(await answer.text());
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'unauthorized' });
+    expect(performance.now() - began).toBeLessThan(5000);
+    const runs = await fetch(`${guarded.url}/threads/${threadId}/runs`, {
+      headers: { 'x-api-key': second },
+    });
+    expect(await runs.json()).toMatchObject([{ status: 'interrupted' }]);
+  } finally {
+    await guarded.kill();
+    rmSync(folder, { recursive: true });
+  }
 });

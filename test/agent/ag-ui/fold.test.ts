@@ -1,6 +1,7 @@
 import { EventSchema } from '@ag-ui/core/schemas';
-import { verifyEvents, type BaseEvent } from '@ag-ui/client';
+import { AbstractAgent, verifyEvents, type BaseEvent } from '@ag-ui/client';
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { AbstractAgent as AgentBefore } from 'ag-ui-client-before';
 import { from, lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import type { AgUiEvent, RunOutcome } from '../../../src/agent/ag-ui/events.ts';
@@ -9,6 +10,7 @@ import { diffJson, type PatchOperation } from '../../../src/agent/ag-ui/json-pat
 import { ProtocolEventsOfRun } from '../../../src/agent/graph-thread/event-streaming/convert.ts';
 import { formatEventParams } from '../../../src/agent/graph-thread/event-streaming/protocol-stream.ts';
 import { buildEventName } from '../../../src/agent/stream/event-name.ts';
+import { Chance, randomFrom } from './plays/acts.ts';
 
 /* Chunks of LangGraph as events of AG-UI, in whose order the protocol's own checks find no fault. */
 
@@ -158,87 +160,96 @@ describe('an agent that a tool runs', () => {
   );
 });
 
-/** A source of numbers that are the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+describe('the messages of an agent within', () => {
+  const snapshotsIn = (chunks: Chunk[]): string[][] =>
+    fold(chunks)
+      .filter(({ type }) => type === 'MESSAGES_SNAPSHOT')
+      .map(({ messages }) => (messages as { id: string }[]).map(({ id }) => id));
 
-describe('models that stream at the same time', () => {
-  /** Returns chunks of some models whose pieces come in any order among each other. */
-  function randomChunks(seed: number): Chunk[] {
-    const random = randomFrom(seed);
-    const queues = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, model) => {
-      const send = (data: object): Chunk => [
-        [`node:${model}`],
-        'messages',
-        [data, { run_id: `m${model}`, langgraph_node: 'node' }],
-      ];
-      const blocks = Array.from({ length: Math.floor(random() * 4) }, (__, index): Chunk[] => {
-        const kind = ['text', 'reasoning', 'call', 'image'][Math.floor(random() * 4)];
-        const id = `call-${model}-${index}`;
-        const delta = (fields: object): Chunk =>
-          send({ event: 'content-block-delta', index, delta: fields });
-        if (kind === 'image')
-          return [
-            send({ event: 'content-block-start', index, content: { type: 'image', url: 'u' } }),
-          ];
-        if (kind === 'call')
-          return [
-            send({
-              event: 'content-block-start',
-              index,
-              content: { type: 'tool_call_chunk', id, name: 'f', args: '' },
-            }),
-            ...(random() < 0.5
-              ? [
-                  delta({ type: 'tool-call-delta', args: '{"a":' }),
-                  delta({
-                    type: 'block-delta',
-                    fields: { type: 'tool_call_chunk', args: '{"a":1}' },
-                  }),
-                ]
-              : []),
-            send({
-              event: 'content-block-finish',
-              index,
-              content: { type: 'tool_call', id, name: 'f', args: { a: 1 } },
-            }),
-          ];
+  test('are in no state, and are no reason to correct the client', () => {
+    expect(snapshotsIn(RESEARCH)).toEqual([]);
+  });
+
+  test('stay where they are when the client is corrected', () => {
+    const changed = new AIMessage({ id: 'sup-2', content: 'All is done.' });
+    const rest = [[], 'values', { messages: [asks, human, answer, changed] }] as Chunk;
+    expect(snapshotsIn([...RESEARCH, rest])).toEqual([
+      ['sup-1', 'res-1'],
+      ['sup-1', 'res-1', 'h', 'tool-tc-1', 'sup-2'],
+    ]);
+  });
+});
+
+/** Returns chunks of some models whose pieces come in any order among each other. */
+function randomChunks(seed: number): Chunk[] {
+  const random = randomFrom(seed);
+  const queues = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, model) => {
+    const send = (data: object): Chunk => [
+      [`node:${model}`],
+      'messages',
+      [data, { run_id: `m${model}`, langgraph_node: 'node' }],
+    ];
+    const blocks = Array.from({ length: Math.floor(random() * 4) }, (__, index): Chunk[] => {
+      const kind = ['text', 'reasoning', 'call', 'image'][Math.floor(random() * 4)];
+      const id = `call-${model}-${index}`;
+      const delta = (fields: object): Chunk =>
+        send({ event: 'content-block-delta', index, delta: fields });
+      if (kind === 'image')
         return [
-          send({ event: 'content-block-start', index, content: { type: kind, [kind!]: '' } }),
-          ...(random() < 0.8
+          send({ event: 'content-block-start', index, content: { type: 'image', url: 'u' } }),
+        ];
+      if (kind === 'call')
+        return [
+          send({
+            event: 'content-block-start',
+            index,
+            content: { type: 'tool_call_chunk', id, name: 'f', args: '' },
+          }),
+          ...(random() < 0.5
             ? [
-                delta({ type: `${kind}-delta`, [kind!]: 'one ' }),
-                delta({ type: `${kind}-delta`, [kind!]: 'two' }),
+                delta({ type: 'tool-call-delta', args: '{"a":' }),
+                delta({
+                  type: 'block-delta',
+                  fields: { type: 'tool_call_chunk', args: '{"a":1}' },
+                }),
               ]
             : []),
           send({
             event: 'content-block-finish',
             index,
-            content: { type: kind, [kind!]: 'one two' },
+            content: { type: 'tool_call', id, name: 'f', args: { a: 1 } },
           }),
         ];
-      });
       return [
-        send({ event: 'message-start', id: `ai-${model}` }),
-        ...blocks.flat(),
-        send({ event: 'message-finish' }),
+        send({ event: 'content-block-start', index, content: { type: kind, [kind!]: '' } }),
+        ...(random() < 0.8
+          ? [
+              delta({ type: `${kind}-delta`, [kind!]: 'one ' }),
+              delta({ type: `${kind}-delta`, [kind!]: 'two' }),
+            ]
+          : []),
+        send({
+          event: 'content-block-finish',
+          index,
+          content: { type: kind, [kind!]: 'one two' },
+        }),
       ];
     });
-    const chunks: Chunk[] = [];
-    while (queues.some((queue) => queue.length > 0)) {
-      const left = queues.filter((queue) => queue.length > 0);
-      chunks.push(left[Math.floor(random() * left.length)]!.shift()!);
-    }
-    return random() < 0.3 ? chunks.slice(0, Math.floor(random() * chunks.length)) : chunks;
+    return [
+      send({ event: 'message-start', id: `ai-${model}` }),
+      ...blocks.flat(),
+      send({ event: 'message-finish' }),
+    ];
+  });
+  const chunks: Chunk[] = [];
+  while (queues.some((queue) => queue.length > 0)) {
+    const left = queues.filter((queue) => queue.length > 0);
+    chunks.push(left[Math.floor(random() * left.length)]!.shift()!);
   }
+  return random() < 0.3 ? chunks.slice(0, Math.floor(random() * chunks.length)) : chunks;
+}
 
+describe('models that stream at the same time', () => {
   test('keep to the order of the protocol, whatever comes first and wherever the run ends', async () => {
     for (let seed = 1; seed <= 300; seed += 1) {
       const chunks = randomChunks(seed);
@@ -246,6 +257,45 @@ describe('models that stream at the same time', () => {
     }
   });
 });
+
+/** An agent whose run has these events. */
+const playEvents = async (
+  Agent: typeof AbstractAgent,
+  events: AgUiEvent[],
+): Promise<{ id: string; role: string }[]> => {
+  class Player extends Agent {
+    run(): ReturnType<AbstractAgent['run']> {
+      return from(events as unknown as BaseEvent[]);
+    }
+  }
+  const agent = new Player({ threadId: 't' });
+  await agent.runAgent();
+  return agent.messages;
+};
+
+test.each([
+  ['1.0.0', AbstractAgent],
+  ['0.0.59', AgentBefore as unknown as typeof AbstractAgent],
+])(
+  'a client of version %s has the messages of the state in their order, whatever was streamed',
+  async (_, Agent) => {
+    for (let seed = 1; seed <= 30; seed += 1) {
+      const chance = new Chance(seed);
+      const messages = ['ai-0', 'ai-1', 'ai-2', 'ai-3', 'h', 'other']
+        .filter(() => chance.isLikely(0.7))
+        .toSorted(() => chance.below(3) - 1)
+        .map((id) =>
+          id === 'h' ? human : new AIMessage({ id, content: chance.oneOf(['one two', 'else']) }),
+        );
+      const chunks = randomChunks(seed);
+      const shown = await playEvents(Agent, fold([...chunks, [[], 'values', { messages }]]));
+      expect(
+        shown.filter(({ role }) => role !== 'reasoning').map(({ id }) => id),
+        `seed ${seed}`,
+      ).toEqual(messages.map(({ id }) => id));
+    }
+  },
+);
 
 /** Applies operations of RFC 6902, as clients do. */
 function apply(value: unknown, operations: PatchOperation[]): unknown {

@@ -167,6 +167,24 @@ test.each([
   expect(events.filter(({ type }) => type === 'STEP_FINISHED')).toHaveLength(1);
 });
 
+test('the same request at several processes at once is one run, and with an answer it is another one', async () => {
+  const input = newInput('go', { runId: 'the same' }) as Input;
+  const ask = (at: 0 | 1, body: object): Promise<Event[]> =>
+    eventsOf(`${agents[at]!.url}/ag-ui/approval`, body);
+  const all = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => ask(at % 2 === 0 ? 0 : 1, input)),
+  );
+  const questions = all.map(
+    (events) => (events.at(-1)!['outcome'] as { interrupts: { id: string }[] }).interrupts[0]!.id,
+  );
+  expect(new Set(questions).size).toBe(1);
+  expect(await runsOf(input.threadId)).toHaveLength(1);
+  const resume = [{ interruptId: questions[0], status: 'resolved', payload: 'yes' }];
+  const answered = await ask(1, { ...input, resume });
+  expect(answered.at(-1)).toMatchObject({ outcome: { type: 'success' } });
+  expect(await runsOf(input.threadId)).toHaveLength(2);
+});
+
 test('a stop of what does not run says so, and one of an unknown thread is 404', async () => {
   const input = newInput('hello') as Input;
   await eventsOf(door(0), input);

@@ -34,17 +34,15 @@ const outcomeOf = (
 ): { type: string; interrupts?: Interrupt[]; pendingToolCallIds?: string[] } =>
   events.at(-1)!['outcome'] as { type: string };
 
-async function stateOf(
-  threadId: string,
-): Promise<
-  Record<string, unknown> & { messages: { id: string; type: string; content: string }[] }
+async function stateOf(threadId: string): Promise<
+  Record<string, unknown> & {
+    messages: { id: string; type: string; content: string; [field: string]: unknown }[];
+  }
 > {
   const answer = await fetch(`${agent.url}/threads/${threadId}/state`);
   return (
     (await answer.json()) as {
-      values: Record<string, unknown> & {
-        messages: { id: string; type: string; content: string }[];
-      };
+      values: Awaited<ReturnType<typeof stateOf>>;
     }
   ).values;
 }
@@ -149,6 +147,56 @@ describe('a question', () => {
     expect((await stateOf(threadId)).messages.at(-1)!.content).toBe('You said "old".');
   });
 
+  test('of human-in-the-loop middleware names its call and the form of the answer, which may be a refusal', async () => {
+    const threadId = randomUUID();
+    const messages = [user('go')];
+    for (const [status, payload, decided] of [
+      ['resolved', { decisions: [{ type: 'approve' }] }, 'approve'],
+      ['cancelled', undefined, 'reject'],
+    ] as const) {
+      messages.push(user(status));
+      const { type, interrupts } = outcomeOf(
+        await run('guarded', newInput('', { threadId, messages })),
+      );
+      const { messages: held } = await stateOf(threadId);
+      const [{ id }] = held.at(-1)!['tool_calls'] as [{ id: string }];
+      expect([type, interrupts]).toMatchObject([
+        'interrupt',
+        [
+          {
+            reason: 'langgraph:interrupt',
+            message: 'May delete a.txt go?',
+            toolCallId: id,
+            responseSchema: { required: ['decisions'] },
+          },
+        ],
+      ]);
+      const resume = [{ interruptId: interrupts![0]!.id, status, payload }];
+      const done = await run('guarded', newInput('', { threadId, messages, resume }));
+      expect(outcomeOf(done).type).toBe('success');
+      expect(done.findLast((event) => event.type === 'TOOL_CALL_RESULT')).toMatchObject({
+        toolCallId: id,
+        content: decided,
+      });
+    }
+  });
+
+  test('of a graph that stops before a node, and asks nothing, lets it go on', async () => {
+    const threadId = randomUUID();
+    const messages = [user('go')];
+    const { type, interrupts } = outcomeOf(
+      await run('paused', newInput('', { threadId, messages })),
+    );
+    expect([type, interrupts]).toMatchObject([
+      'interrupt',
+      [{ id: 'breakpoint:send', reason: 'langgraph:breakpoint' }],
+    ]);
+    const resume = [{ interruptId: 'breakpoint:send', status: 'resolved' }];
+    const done = await run('paused', newInput('', { threadId, messages, resume }));
+    expect(outcomeOf(done).type).toBe('success');
+    expect((await stateOf(threadId))['items']).toEqual(['written', 'sent']);
+  });
+
   test('reaches a client from before outcomes as an event of its own, too', async () => {
     const events = await run('approval', newInput('go', { protocolVersion: undefined }));
     expect(
@@ -216,6 +264,71 @@ describe('messages', () => {
     expect(await runsOf(threadId)).toHaveLength(before.length + 1);
     const { messages: now } = await stateOf(threadId);
     expect(now.at(-1)!.id).not.toBe(messages.at(-1)!.id);
+  });
+
+  test('that answer a call with a picture keep it, for the graph and for the page', async () => {
+    const threadId = randomUUID();
+    const messages: object[] = [user('paint')];
+    const tools = [{ name: 'paint', description: 'Paints.', parameters: { type: 'object' } }];
+    const asked = await run('chat', newInput('', { threadId, messages, tools }));
+    const [toolCallId] = outcomeOf(asked).pendingToolCallIds!;
+    const [, said] = (await stateOf(threadId)).messages;
+    const content = [
+      { type: 'text', text: 'Look.' },
+      { type: 'image', source: { type: 'data', value: 'AAAA', mimeType: 'image/png' } },
+    ];
+    messages.push(
+      {
+        id: said!.id,
+        role: 'assistant',
+        toolCalls: [
+          {
+            id: toolCallId,
+            type: 'function',
+            function: { name: 'paint', arguments: '{"colour":"red"}' },
+          },
+        ],
+      },
+      { id: 'my-answer', role: 'tool', toolCallId, content },
+    );
+    const done = await run('chat', newInput('', { threadId, messages, tools }));
+    expect(outcomeOf(done)).toEqual({ type: 'success' });
+    expect(done.filter(({ type }) => type === 'MESSAGES_SNAPSHOT')).toEqual([]);
+    expect((await stateOf(threadId)).messages[2]).toMatchObject({
+      type: 'tool',
+      content: [
+        { type: 'text', text: 'Look.' },
+        { type: 'image', data: 'AAAA' },
+      ],
+    });
+    const [told] = (
+      await eventsOf(`${agent.url}/ag-ui/chat/connect`, newInput('', { threadId, messages: [] }))
+    ).filter(({ type }) => type === 'MESSAGES_SNAPSHOT');
+    expect((told!['messages'] as Message[])[2]).toMatchObject({
+      role: 'tool',
+      toolCallId,
+      content,
+    });
+  });
+
+  test('of a stream that was cut leave no call without an answer in the thread', async () => {
+    const { threadId, messages } = await talk(1);
+    const call = { type: 'function', function: { name: 'search', arguments: '{"que' } };
+    const cut = [
+      { id: 'cut-1', role: 'assistant', content: 'I will', toolCalls: [{ id: 'cut-a', ...call }] },
+      { id: 'cut-2', role: 'assistant', toolCalls: [{ id: 'cut-b', ...call }] },
+      { id: 'within', role: 'assistant', content: 'I help.', subagentRunId: 'tools:1' },
+    ];
+    await run('chat', newInput('', { threadId, messages: [...messages, ...cut, user('go on')] }));
+    const { messages: held } = await stateOf(threadId);
+    expect(held.map(({ content }) => readText(content))).toEqual([
+      'turn 0',
+      'You said: turn 0',
+      'I will',
+      'go on',
+      'You said: go on',
+    ]);
+    expect(held.flatMap((message) => message['tool_calls'] ?? [])).toEqual([]);
   });
 
   test('of a conversation that was held elsewhere become those of a new thread', async () => {
@@ -378,6 +491,12 @@ test('an agent that is not there is 422, its capabilities are those of the proto
     name: string;
     url: string;
   }[];
-  expect(list.map(({ name }) => name).toSorted()).toEqual(['approval', 'chat', 'shared']);
+  expect(list.map(({ name }) => name).toSorted()).toEqual([
+    'approval',
+    'chat',
+    'guarded',
+    'paused',
+    'shared',
+  ]);
   expect(list[0]!.url).toBe(`${agent.url}/ag-ui/${(list[0] as unknown as { id: string }).id}`);
 });

@@ -39,6 +39,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/ag-ui/clients.test.ts': {},
   'test/agent/ag-ui/requests.test.ts': {},
   'test/agent/ag-ui/joins.test.ts': {},
+  'test/agent/ag-ui/random.test.ts': {},
   'test/agent/wire/cancel.test.ts': {},
   'test/agent/wire/streams.test.ts': {},
   'test/agent/wire/assistant-versions.test.ts': {},

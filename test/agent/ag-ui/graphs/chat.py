@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableConfig
@@ -57,7 +57,7 @@ def script(messages: list[BaseMessage]) -> list[AIMessageChunk]:
         return THOUGHT
     if "paint" in said:
         return [calls({"index": 0, "id": f"paint-{len(messages)}", "name": "paint", "args": '{"colour":"red"}'})]
-    return text("slow " * 40 if "slow" in said else f"You said: {said}")
+    return text("slow " * (400 if "slow slow" in said else 40) if "slow" in said else f"You said: {said}")
 
 
 class ScriptedModel(BaseChatModel):
@@ -158,5 +158,39 @@ shared = (
     .add_node("again", lambda state: {"items": [f"item {len(state['items'])}"]})
     .add_edge(START, "write")
     .add_edge("write", "again")
+    .compile()
+)
+
+paused = (
+    StateGraph(State)
+    .add_node("write", lambda _: {"items": ["written"]})
+    .add_node("send", lambda _: {"items": ["sent"]})
+    .add_edge(START, "write")
+    .add_edge("write", "send")
+    .compile(interrupt_before=["send"])
+)
+
+
+def call_delete(state: State) -> dict[str, Any]:
+    count = len(state["messages"])
+    asked: Any = {"id": f"delete-{count}", "name": "delete", "args": {"file": "a.txt"}}
+    return {"messages": [AIMessage(id=f"asks-{count}", content="", tool_calls=[asked])]}
+
+
+def review(state: State) -> dict[str, Any]:
+    request = {"name": "delete", "args": {"file": "a.txt"}, "description": "May delete a.txt go?"}
+    config = {"action_name": "delete", "allowed_decisions": ["approve", "reject"]}
+    decisions = interrupt({"action_requests": [request], "review_configs": [config]})["decisions"]
+    last = state["messages"][-1]
+    assert isinstance(last, AIMessage)
+    return {"messages": [ToolMessage(decisions[0]["type"], tool_call_id=last.tool_calls[0]["id"])]}
+
+
+guarded = (
+    StateGraph(State)
+    .add_node("call", call_delete)
+    .add_node("review", review)
+    .add_edge(START, "call")
+    .add_edge("call", "review")
     .compile()
 )

@@ -86,7 +86,7 @@ function script(messages: BaseMessage[]): Piece[] {
         ],
       },
     ];
-  if (said.includes('slow')) return text('slow '.repeat(40));
+  if (said.includes('slow')) return text('slow '.repeat(said.includes('slow slow') ? 400 : 40));
   return text(`You said: ${said}`);
 }
 
@@ -165,4 +165,39 @@ export const shared = new StateGraph(
   .addNode('again', ({ items }) => ({ items: [`item ${items.length}`] }))
   .addEdge(START, 'write')
   .addEdge('write', 'again')
+  .compile();
+
+/** Stops before a node, and asks nothing. */
+export const paused = new StateGraph(State)
+  .addNode('write', () => ({ items: ['written'] }))
+  .addNode('send', () => ({ items: ['sent'] }))
+  .addEdge(START, 'write')
+  .addEdge('write', 'send')
+  .compile({ interruptBefore: ['send'] });
+
+/** Asks about a call as LangChain's human-in-the-loop middleware does. */
+export const guarded = new StateGraph(State)
+  .addNode('call', ({ messages }) => ({
+    messages: [
+      new AIMessage({
+        id: `asks-${messages.length}`,
+        content: '',
+        tool_calls: [{ id: `delete-${messages.length}`, name: 'delete', args: { file: 'a.txt' } }],
+      }),
+    ],
+  }))
+  .addNode('review', ({ messages }) => {
+    const description = 'May delete a.txt go?';
+    const request = { name: 'delete', args: { file: 'a.txt' }, description };
+    const { decisions } = interrupt<unknown, { decisions: { type: string }[] }>({
+      action_requests: [request],
+      review_configs: [{ action_name: 'delete', allowed_decisions: ['approve', 'reject'] }],
+    });
+    const { id } = (messages.at(-1) as AIMessage).tool_calls![0]!;
+    return {
+      messages: [{ type: 'tool', content: decisions[0]!.type, tool_call_id: id! }],
+    };
+  })
+  .addEdge(START, 'call')
+  .addEdge('call', 'review')
   .compile();
