@@ -18,7 +18,7 @@ import { buildContentKey, readIdempotencyKey, type RequestKey } from '../kernel/
 import { cancelRuns } from '../runs/cancel.ts';
 import { announceProtocolRun, createRun } from '../runs/create.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
-import { planResume, planAgUiRun, type RunQuery } from './plan-run.ts';
+import { planResume, planAgUiRun, readOldAnswer, type RunQuery } from './plan-run.ts';
 import { AG_UI_DIALECT, buildView, joinRun, streamRun, streamSnapshot } from './run-stream.ts';
 
 /* The doors of AG-UI: a request runs, connects to or stops a run of this server. */
@@ -49,7 +49,7 @@ export class AgUiEndpoint {
   ): Promise<Reply> {
     checkVersion(input);
     const asked = await this.#findThread(input.threadId, request.caller);
-    const resumed = planResume(input, asked.thread);
+    const resumed = await planResume(this.#deps, input, asked.thread);
     if (asked.thread?.status === 'interrupted' && resumed === undefined)
       return this.#answer(streamSnapshot(this.#deps, input, asked));
     const body = await planAgUiRun({ ...this.#deps, inputs: this.#inputs }, assistant, input, {
@@ -159,7 +159,7 @@ function buildKey(
     assistant,
     threadId,
     runId,
-    resume ?? [],
+    resume?.length ? resume : (readOldAnswer(input) ?? []),
     messages.map(({ id }) => id),
     messages.at(-1)?.content ?? null,
   ];

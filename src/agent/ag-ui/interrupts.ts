@@ -111,22 +111,19 @@ export function buildInterrupts(
   ];
 }
 
-/** The input of the run that answers: a command, or nothing, with which a graph goes on that has no question. */
-export type ResumedRun = { command: { resume: Json } } | { input: null };
+/** Returns whether one of the entries lets a graph go on that waits before the first of the next nodes. */
+export const isBreakpointAnswered = (entries: readonly AgUiResume[], next: string[]): boolean =>
+  entries.some(({ interruptId }) => interruptId === BREAKPOINT + (next[0] ?? 'next'));
 
 /**
- * Returns the run that answers the questions of a thread; undefined where no entry is for one of them. Entries for
+ * Returns the command that answers the questions of a thread; undefined where no entry is for one of them. Entries for
  * other questions are passed over, as the protocol asks.
  */
-export function buildResumedRun(
+export function buildAnswers(
   entries: readonly AgUiResume[],
   interrupts: Json,
-): ResumedRun | undefined {
+): { resume: Json } | undefined {
   const questions = new Map(readQuestions(interrupts).map(({ id, value }) => [id, value]));
-  if (questions.size === 0)
-    return entries.some(({ interruptId }) => interruptId.startsWith(BREAKPOINT))
-      ? { input: null }
-      : undefined;
   const answers = entries
     .filter(({ interruptId }) => questions.has(interruptId))
     .map(({ interruptId, status, payload }): [string, unknown] => [
@@ -135,7 +132,7 @@ export function buildResumedRun(
         ? (payload ?? null)
         : buildRefusal(interruptId, questions.get(interruptId)),
     ]);
-  return answers.length === 0 ? undefined : { command: { resume: Object.fromEntries(answers) } };
+  return answers.length === 0 ? undefined : { resume: Object.fromEntries(answers) };
 }
 
 /** Returns the answer of somebody who does not want to answer: a refusal of each action, or that of the bridge. */

@@ -10,3 +10,13 @@ export async function loadPinnedThread({ db }: AgUiDeps, threadId: string): Prom
     throw new NotFound(`Thread with ID ${threadId} not found`);
   return { ...head, graph_id: head.graph_id };
 }
+
+/** Returns the values of a thread's last state, and the nodes that come next. */
+export async function loadThreadState(
+  deps: AgUiDeps,
+  threadId: string,
+): Promise<{ values: unknown; next: string[] }> {
+  const head = await loadPinnedThread(deps, threadId);
+  const { json: text } = await deps.pinnedCalls.call(head, 'state', { checkpoint: null });
+  return JSON.parse(text) as { values: unknown; next: string[] };
+}

@@ -6,9 +6,9 @@ import { isObject, type Json } from '../../schema/json.ts';
 import type { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { resolveAssistantId } from '../kernel/ids.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
-import { loadPinnedThread } from './pinned-thread.ts';
+import { loadPinnedThread, loadThreadState } from './pinned-thread.ts';
 import { planMessages, planPageFields, planState, readFields } from './input.ts';
-import { buildResumedRun } from './interrupts.ts';
+import { buildAnswers, isBreakpointAnswered, readQuestions } from './interrupts.ts';
 import { readMessages } from './messages.ts';
 
 /* The run that a request of AG-UI asks for. */
@@ -22,18 +22,42 @@ export type RunQuery = {
 /** States of a thread that are read at a time. */
 const HISTORY_PAGE = 50;
 
-/** Returns the run that answers the questions of the thread; undefined where the request answers none. */
-export function planResume(
-  { resume, forwardedProps }: RunAgentInput,
-  thread: Thread | undefined,
-): Pick<RunCreate, 'command' | 'input'> | undefined {
-  if (thread?.status !== 'interrupted') return undefined;
-  // Pages from before `resume` answer like this.
+/** The fields of a run that answers the questions of its thread. */
+export type AnsweringRun = Pick<
+  RunCreate,
+  'command' | 'input' | 'strict_resume' | 'multitask_strategy'
+>;
+
+/** Answers no question, so it is refused, except where the same request has made a run before. */
+const LATE_ANSWER: AnsweringRun = { input: null, command: { resume: {} }, strict_resume: true };
+
+/** Returns the answer as pages from before `resume` give it; undefined where the request has none. */
+export function readOldAnswer({
+  resume,
+  forwardedProps,
+}: RunAgentInput): { resume: unknown } | undefined {
   const command = isObject(forwardedProps) ? forwardedProps['command'] : undefined;
-  if (isObject(command) && 'resume' in command && !resume?.length)
-    return { input: null, command: { resume: command['resume'] } };
-  const resumed = buildResumedRun(resume ?? [], thread.interrupts);
-  return resumed === undefined ? undefined : { input: null, ...resumed };
+  return isObject(command) && 'resume' in command && !resume?.length
+    ? { resume: command['resume'] }
+    : undefined;
+}
+
+/** Returns the run that answers a thread which waits; undefined where the request answers none of its questions. */
+export async function planResume(
+  deps: AgUiDeps,
+  input: RunAgentInput,
+  thread: Thread | undefined,
+): Promise<AnsweringRun | undefined> {
+  if (thread?.status !== 'interrupted') return undefined;
+  const old = readOldAnswer(input);
+  if (readQuestions(thread.interrupts).length > 0) {
+    const command = old ?? buildAnswers(input.resume ?? [], thread.interrupts);
+    return command && { input: null, command, strict_resume: true };
+  }
+  const { next } = await loadThreadState(deps, thread.thread_id);
+  const isAnswered = old !== undefined || isBreakpointAnswered(input.resume ?? [], next);
+  // Of two who let a graph go on at the same time, the second would let it pass the next breakpoint, too.
+  return isAnswered ? { input: null, multitask_strategy: 'reject' } : undefined;
 }
 
 /** Plans the run that a request asks for, and the fields that its graph gets beside the input. */
@@ -46,53 +70,60 @@ export async function planAgUiRun(
     thread,
     resumed,
     query,
-  }: NamedThread & { resumed: Pick<RunCreate, 'command' | 'input'> | undefined; query: RunQuery },
+  }: NamedThread & { resumed: AnsweringRun | undefined; query: RunQuery },
 ): Promise<{ run: RunCreate; configurable: Json }> {
-  const assistant_id = resolveAssistantId(assistant, deps.graphs, 'path');
   const fields = deps.graphs.includes(assistant)
     ? readFields(await deps.inputs.readSchema(assistant))
     : undefined;
   const page = planPageFields(input, fields);
-  const props = isObject(input.forwardedProps) ? input.forwardedProps : {};
-  const config =
-    isObject(props['config']) && isObject(props['config']['configurable'])
-      ? { configurable: props['config']['configurable'] }
-      : null;
   const run: RunCreate = {
-    assistant_id,
+    assistant_id: resolveAssistantId(assistant, deps.graphs, 'path'),
     ...(query.assistant_version !== undefined && { assistant_version: query.assistant_version }),
-    config,
-    context: isObject(props['context']) ? props['context'] : null,
-    metadata: {
-      ...(isObject(props['metadata']) ? props['metadata'] : {}),
-      ag_ui_run_id: input.runId,
-      ...(input.threadId.toLowerCase() !== threadId && { ag_ui_thread_id: input.threadId }),
-    },
+    ...readForwarded(input),
     if_not_exists: 'create',
     stream_resumable: true,
     stream_subgraphs: true,
     multitask_strategy: query.multitask_strategy ?? 'enqueue',
   };
-  if (resumed !== undefined)
-    return {
-      run: { ...run, ...resumed, ...(resumed.command && { strict_resume: true }) },
-      configurable: page.configurable,
-    };
-  const change = planMessages(input.messages, readMessages(thread?.values), {
-    isBusy: thread?.status === 'busy',
-  });
-  const checkpoint_id =
-    change.before === undefined
-      ? undefined
-      : await findCheckpointBefore(deps, thread!, change.before);
-  const state = planState(input.state, thread?.values, fields);
+  run.metadata = {
+    ...run.metadata,
+    ag_ui_run_id: input.runId,
+    ...(input.threadId.toLowerCase() !== threadId && { ag_ui_thread_id: input.threadId }),
+  };
+  const state = { ...planState(input.state, thread?.values, fields), ...page.input };
+  const more = resumed ?? (await planInput(deps, input, { thread, state }));
+  return { run: { ...run, ...more }, configurable: page.configurable };
+}
+
+/** Returns the fields of a run that `forwardedProps` may set; all else in it is passed over. */
+function readForwarded({ forwardedProps }: RunAgentInput): Partial<RunCreate> {
+  const { config, context, metadata }: Json = isObject(forwardedProps) ? forwardedProps : {};
+  const configurable = isObject(config) ? config['configurable'] : undefined;
   return {
-    run: {
-      ...run,
-      input: { ...state, ...page.input, messages: change.messages },
-      ...(checkpoint_id && { checkpoint_id }),
-    },
-    configurable: page.configurable,
+    config: isObject(configurable) ? { configurable } : null,
+    context: isObject(context) ? context : null,
+    metadata: isObject(metadata) ? metadata : {},
+  };
+}
+
+/** Returns the fields of a run that brings new messages or state, and does not answer. */
+async function planInput(
+  deps: AgUiDeps,
+  input: RunAgentInput,
+  { thread, state }: { thread: Thread | undefined; state: Json },
+): Promise<Partial<RunCreate>> {
+  const isBusy = thread?.status === 'busy';
+  const { messages, before } = planMessages(input.messages, readMessages(thread?.values), {
+    isBusy,
+  });
+  const isAnswer = Boolean(input.resume?.length) || readOldAnswer(input) !== undefined;
+  const isNew = messages.length > 0 && before === undefined;
+  if (isAnswer && (isBusy || !isNew)) return LATE_ANSWER;
+  return {
+    input: { ...state, messages },
+    ...(before !== undefined && {
+      checkpoint_id: await findCheckpointBefore(deps, thread!, before),
+    }),
   };
 }
 

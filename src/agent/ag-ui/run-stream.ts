@@ -11,7 +11,7 @@ import { cancelRuns } from '../runs/cancel.ts';
 import type { CreatedRun } from '../runs/create.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
-import { loadPinnedThread } from './pinned-thread.ts';
+import { loadThreadState } from './pinned-thread.ts';
 import type { AgUiEvent, RunOutcome } from './events.ts';
 import { AgUiFold, type ClientView } from './fold.ts';
 import { buildInterrupts, readQuestions } from './interrupts.ts';
@@ -117,18 +117,9 @@ async function endRun(
   // A graph that waits has the results of the other tasks of its step, which the thread's row has not.
   const values =
     outcome.type === 'interrupt' && fold.isWrong(thread.values)
-      ? (await loadState(deps, thread_id)).values
+      ? (await loadThreadState(deps, thread_id)).values
       : thread.values;
   return fold.end(outcome, values ?? {}).map((event) => toMessage(event));
-}
-
-async function loadState(
-  deps: AgUiDeps,
-  threadId: string,
-): Promise<{ values: unknown; next: string[] }> {
-  const head = await loadPinnedThread(deps, threadId);
-  const { json: text } = await deps.pinnedCalls.call(head, 'state', { checkpoint: null });
-  return JSON.parse(text) as { values: unknown; next: string[] };
 }
 
 async function readOutcome(
@@ -154,7 +145,7 @@ async function readInterrupts(
   const messages = readMessages(values);
   if (readQuestions(interrupts).length > 0)
     return buildInterrupts(interrupts, { messages, next: [] });
-  const { next } = await loadState(deps, thread_id);
+  const { next } = await loadThreadState(deps, thread_id);
   return buildInterrupts(interrupts, { messages, next });
 }
 
@@ -170,7 +161,7 @@ export async function* streamSnapshot(
   const outcome: RunOutcome =
     progress && thread ? await readOutcome(deps, progress, thread) : { type: 'success' };
   const values =
-    outcome.type === 'interrupt' ? (await loadState(deps, threadId)).values : thread?.values;
+    outcome.type === 'interrupt' ? (await loadThreadState(deps, threadId)).values : thread?.values;
   const view = buildView(input);
   const fold = new AgUiFold({
     ...view,

@@ -113,28 +113,71 @@ describe('a question', () => {
     expect(outcomeOf(done).type).toBe('success');
   });
 
-  test('that two answer at the same time is answered once; the other one is refused before a stream begins', async () => {
-    const { threadId, messages, interrupts } = await asked();
-    const resume = (payload: number) => [
-      { interruptId: interrupts[0]!.id, status: 'resolved', payload },
-    ];
-    const all = await Promise.all(
-      [1, 2, 3].map(async (payload) => {
-        const reply = await post(
-          `${agent.url}/ag-ui/approval`,
-          newInput('', { threadId, messages, resume: resume(payload) }),
-        );
+  const sayAnswer = (way: string, interruptId: string, payload: unknown): object =>
+    way === 'resume'
+      ? { resume: [{ interruptId, status: 'resolved', payload }] }
+      : { forwardedProps: { command: { resume: payload } } };
+
+  test.each(['resume', 'a command'])(
+    'that three answer at the same time by %s is answered once; the others are refused, and later ones, too',
+    async (way) => {
+      const { threadId, messages, interrupts } = await asked();
+      const send = async (payload: number): Promise<{ status: number; text: string }> => {
+        const answers = sayAnswer(way, interrupts[0]!.id, payload);
+        const input = newInput('', { threadId, messages, runId: `run-${payload}`, ...answers });
+        const reply = await post(`${agent.url}/ag-ui/approval`, input);
         return { status: reply.status, text: await reply.text() };
-      }),
-    );
-    const answered = all.filter(
-      ({ status, text }) => status === 200 && text.includes('TEXT_MESSAGE_CONTENT'),
-    );
-    expect(answered).toHaveLength(1);
-    const told = (await stateOf(threadId)).messages.filter(({ content }) =>
-      content.startsWith('You said'),
-    );
-    expect(told).toHaveLength(1);
+      };
+      const all = await Promise.all([1, 2, 3].map(send));
+      expect(all.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
+      expect((await send(4)).status).toBe(409);
+      expect(await runsOf(threadId)).toHaveLength(2);
+      const at = all.findIndex(({ status }) => status === 200);
+      expect(await send(at + 1)).toEqual({
+        status: 200,
+        text: expect.stringContaining('"outcome":{"type":"success"}'),
+      });
+    },
+  );
+
+  test.each(['resume', 'a command'])(
+    'of a graph that stops before a node lets it go on once, also where three answer by %s',
+    async (way) => {
+      const [threadId, messages] = [randomUUID(), [user('go')]];
+      await run('paused', newInput('', { threadId, messages }));
+      const send = async (id: string): Promise<number> => {
+        const answers = sayAnswer(way, id, 'yes');
+        const input = newInput('', { threadId, messages, ...answers });
+        const reply = await post(`${agent.url}/ag-ui/paused`, input);
+        await reply.text();
+        return reply.status;
+      };
+      const all = await Promise.all([1, 2, 3].map(() => send('breakpoint:send')));
+      expect(all).toContain(200);
+      expect((await stateOf(threadId))['items']).toEqual(['written', 'sent']);
+      expect(await send('breakpoint:send')).toBe(409);
+    },
+  );
+
+  test('of a graph that stops before a node is not answered for another node', async () => {
+    const [threadId, messages] = [randomUUID(), [user('go')]];
+    await run('paused', newInput('', { threadId, messages }));
+    const answers = sayAnswer('resume', 'breakpoint:other', 'yes');
+    const again = await run('paused', newInput('', { threadId, messages, ...answers }));
+    expect(outcomeOf(again)).toMatchObject({
+      type: 'interrupt',
+      interrupts: [{ id: 'breakpoint:send' }],
+    });
+    expect((await stateOf(threadId))['items']).toEqual(['written']);
+  });
+
+  test('that was answered lets a new message go on, whatever else the page says', async () => {
+    const { threadId, messages, interrupts } = await asked();
+    const resume = [{ interruptId: interrupts[0]!.id, status: 'resolved', payload: 1 }];
+    await answer(threadId, messages, resume);
+    const events = await answer(threadId, [...messages, user('two')], resume);
+    expect(outcomeOf(events)).toMatchObject({ type: 'interrupt' });
+    expect(outcomeOf(events).interrupts).toHaveLength(2);
   });
 
   test('is answered as pages from before resume do it', async () => {
