@@ -23,7 +23,7 @@ const start: ThreadStart = {
 
 await Promise.all([
   import('./main.ts'),
-  import('./config/agent.ts'),
+  import('./config/agent/agent.ts'),
   import('./agent/process/start.ts'),
 ]);
 const runner = openWorker(

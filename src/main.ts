@@ -38,7 +38,7 @@ const commands: Record<string, RunCommand> = {
     async (_args, signal) => {
       const [{ readControlPlaneConfig }, { startControlPlane }, { connect }, { collectAtRest }] =
         await Promise.all([
-          import('./config/control-plane.ts'),
+          import('./config/platform/control-plane.ts'),
           import('./control-plane/start.ts'),
           import('./kube/client.ts'),
           import('./at-rest.ts'),
@@ -73,7 +73,7 @@ const commands: Record<string, RunCommand> = {
         { requireSupportedJump },
         { connect },
       ] = await Promise.all([
-        import('./config/operator.ts'),
+        import('./config/platform/operator.ts'),
         import('./config/own-version.ts'),
         import('./operator/start.ts'),
         import('./operator/heap.ts'),
@@ -94,7 +94,7 @@ const commands: Record<string, RunCommand> = {
     async (_args, signal) => {
       const [{ readGatewayConfig }, { startGateway }, { connect }, { collectAtRest }] =
         await Promise.all([
-          import('./config/gateway.ts'),
+          import('./config/platform/gateway.ts'),
           import('./gateway/start.ts'),
           import('./kube/client.ts'),
           import('./at-rest.ts'),
@@ -111,7 +111,7 @@ const commands: Record<string, RunCommand> = {
     { does: 'the web console, with its proxy to the REST API and to agents' },
     async (_args, signal) => {
       const [{ readConsoleConfig }, { startConsole }, { collectAtRest }] = await Promise.all([
-        import('./config/console.ts'),
+        import('./config/platform/console.ts'),
         import('./console/start.ts'),
         import('./at-rest.ts'),
       ]);
@@ -127,7 +127,7 @@ const commands: Record<string, RunCommand> = {
   'agent-server': async (args, signal) => {
     const [{ readAgentConfig, AGENT_SERVER_HELP }, { startAgentServer }, { createAgentLog }] =
       await Promise.all([
-        import('./config/agent.ts'),
+        import('./config/agent/agent.ts'),
         import('./agent/process/start.ts'),
         import('./agent/tracing/agent-log.ts'),
       ]);
@@ -138,7 +138,7 @@ const commands: Record<string, RunCommand> = {
   },
   'agent-build': buildPlainCommand('agent-build', AGENT_BUILD, async (_args, signal) => {
     const [{ readAgentBuildConfig }, { buildAgent }] = await Promise.all([
-      import('./config/agent-build.ts'),
+      import('./config/agent/agent-build.ts'),
       import('./agent/process/build.ts'),
     ]);
     const config = readAgentBuildConfig(readProcessEnv());
@@ -146,7 +146,7 @@ const commands: Record<string, RunCommand> = {
   }),
   'import-threads': async (args, signal) => {
     const [{ importConfig, IMPORT_THREADS_HELP }, { importThreads }] = await Promise.all([
-      import('./config/thread-import.ts'),
+      import('./config/agent/thread-import.ts'),
       import('./agent/imports/run.ts'),
     ]);
     if (args.includes('--help') || args.includes('-h'))
@@ -161,28 +161,28 @@ const commands: Record<string, RunCommand> = {
       return buildHere(args.slice(1), readProcessEnv(), signal);
     }
     const [{ readImageBuildConfig }, { runBuilder }] = await Promise.all([
-      import('./config/image-build.ts'),
+      import('./config/jobs/image-build.ts'),
       import('./builder/run.ts'),
     ]);
     return runBuilder(args, readImageBuildConfig(readProcessEnv()), signal);
   },
   backup: async (args, signal) => {
     const [{ backupJobConfig }, { runBackup, BACKUP_HELP }] = await Promise.all([
-      import('./config/backup-job.ts'),
+      import('./config/jobs/backup-job.ts'),
       import('./backup/run.ts'),
     ]);
     if (args.includes('--help') || args.includes('-h'))
       return void process.stdout.write(BACKUP_HELP);
     if (args[0] === 'verify') {
       const [{ verifyJobConfig }, { runVerify }] = await Promise.all([
-        import('./config/restore-job.ts'),
+        import('./config/jobs/restore-job.ts'),
         import('./backup/verify.ts'),
       ]);
       return runVerify(verifyJobConfig(readProcessEnv()), signal);
     }
     if (args[0] === 'restore' || args[0] === 'check') {
       const [{ restoreJobConfig }, { runCheck, runRestore }] = await Promise.all([
-        import('./config/restore-job.ts'),
+        import('./config/jobs/restore-job.ts'),
         import('./backup/restore.ts'),
       ]);
       return (args[0] === 'check' ? runCheck : runRestore)(
@@ -201,7 +201,7 @@ const commands: Record<string, RunCommand> = {
       await Promise.all([
         import('./control-plane/auth/command.ts'),
         import('./kube/client.ts'),
-        import('./config/control-plane.ts'),
+        import('./config/platform/control-plane.ts'),
       ]);
     if (args.length === 0 || args.includes('--help') || args.includes('-h'))
       return void process.stdout.write(API_KEY_HELP);
@@ -216,7 +216,7 @@ const commands: Record<string, RunCommand> = {
   uninstall: async (args, signal) => {
     const [{ readUninstallConfig, UNINSTALL_HELP }, { runUninstall }, { connect }] =
       await Promise.all([
-        import('./config/uninstall.ts'),
+        import('./config/platform/uninstall.ts'),
         import('./operator/uninstall/run.ts'),
         import('./kube/client.ts'),
       ]);
@@ -238,7 +238,7 @@ const commands: Record<string, RunCommand> = {
   'downgrade-check': async (args, signal) => {
     const [{ readDowngradeCheckConfig, DOWNGRADE_CHECK_HELP }, { checkDowngrade }, { connect }] =
       await Promise.all([
-        import('./config/downgrade-check.ts'),
+        import('./config/platform/downgrade-check.ts'),
         import('./operator/downgrade/run.ts'),
         import('./kube/client.ts'),
       ]);

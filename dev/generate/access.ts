@@ -9,9 +9,9 @@ import {
 } from '../../src/control-plane/access.ts';
 import { gatewayAccess, gatewayOwnAccess } from '../../src/gateway/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import type { RouteKind } from '../../src/schema/platform/route-place.ts';
-import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
-import { GROUP } from '../../src/schema/platform/api-group.ts';
+import type { RouteKind } from '../../src/schema/platform/spec/route-place.ts';
+import type { PolicyRule } from '../../src/schema/platform/spec/policy-rule.ts';
+import { GROUP } from '../../src/schema/platform/objects/api-group.ts';
 
 /**
  * The permissions of one process: in its own namespace, in each namespace whose deployments it watches, and in those

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
-import { GROUP } from '../../src/schema/platform/api-group.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
+import { GROUP } from '../../src/schema/platform/objects/api-group.ts';
 
 const script = readFileSync(join(import.meta.dirname, '../../config/argocd/health.lua'), 'utf8');
 

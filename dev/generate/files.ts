@@ -4,9 +4,9 @@ import {
   buildControlPlaneDocument,
   buildControlPlaneRoutes,
 } from '../../src/control-plane/server.ts';
-import { buildCrd } from '../../src/schema/platform/crd.ts';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
-import { GROUP } from '../../src/schema/platform/api-group.ts';
+import { buildCrd } from '../../src/schema/platform/resources/crd.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
+import { GROUP } from '../../src/schema/platform/objects/api-group.ts';
 import { readPlatformVersion } from '../../src/config/own-version.ts';
 import { buildReferencePages } from '../reference/pages.ts';
 import { buildSettingsPage } from '../reference/settings.ts';

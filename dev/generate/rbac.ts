@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
+import type { PolicyRule } from '../../src/schema/platform/spec/policy-rule.ts';
 import type { Access } from './access.ts';
 
 const SYSTEM = 'gx-system';

@@ -8,8 +8,8 @@ const READS = new Set(['json', 'text', 'arrayBuffer', 'blob', 'bytes']);
 const CONSUMERS = ['node:stream/consumers', 'stream/consumers'];
 
 /**
- * A process that serves several tenants reads an answer with a limit, by `src/http/bounded-answer.ts`: methods such as
- * `json()`, and the consumers of Node's streams, read whatever comes.
+ * A process that serves several tenants reads an answer with a limit, by `src/http/bodies/bounded-answer.ts`: methods
+ * such as `json()`, and the consumers of Node's streams, read whatever comes.
  */
 export const boundedAnswers: Rule = {
   meta: { type: 'problem', schema: false },
@@ -24,7 +24,7 @@ export const boundedAnswers: Rule = {
     const report = (node: Node, what: string): void =>
       context.report({
         node,
-        message: `${what} reads answers of any size: use src/http/bounded-answer.ts.`,
+        message: `${what} reads answers of any size: use src/http/bodies/bounded-answer.ts.`,
       });
     return {
       CallExpression(node) {

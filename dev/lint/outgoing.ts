@@ -9,9 +9,9 @@ const CLIENTS: Record<string, readonly string[]> = {
 };
 
 /**
- * Requests to others go through the proxy of the settings, by `src/http/checked-request.ts`. The table names the other
- * files that ask, each for a reason: those that ask within the cluster, and those whose pods have the proxy as
- * variables.
+ * Requests to others go through the proxy of the settings, by `src/http/outgoing/checked-request.ts`. The table names
+ * the other files that ask, each for a reason: those that ask within the cluster, and those whose pods have the proxy
+ * as variables.
  */
 export const outgoing: Rule = {
   meta: { type: 'problem', schema: false },
@@ -22,7 +22,7 @@ export const outgoing: Rule = {
     const report = (node: Node, what: string): void =>
       context.report({
         node,
-        message: `${what} asks past settings.proxy: use answerTo of src/http/checked-request.ts.`,
+        message: `${what} asks past settings.proxy: use answerTo of src/http/outgoing/checked-request.ts.`,
       });
     const seen = visitImports(context, ({ node, target, isType, names }) => {
       const clients = CLIENTS[target];

@@ -1,5 +1,8 @@
-import * as conditions from '../../src/schema/platform/conditions.ts';
-import type { FailureReason, RevisionStatus } from '../../src/schema/platform/revision.ts';
+import * as conditions from '../../src/schema/platform/objects/conditions.ts';
+import type {
+  FailureReason,
+  RevisionStatus,
+} from '../../src/schema/platform/deployment/revision.ts';
 
 export const PHASES: Record<RevisionStatus, string> = {
   CREATING: 'It exists, and the operator has not started on it.',

@@ -1,6 +1,6 @@
-import { toStructuralSchema } from '../../src/schema/platform/crd.ts';
-import { KINDS, type CustomKind } from '../../src/schema/platform/custom-kinds.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { toStructuralSchema } from '../../src/schema/platform/resources/crd.ts';
+import { KINDS, type CustomKind } from '../../src/schema/platform/resources/custom-kinds.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { CONDITIONS, PHASES, REASONS } from './meanings.ts';
 import { COMMON, STATES } from './states.ts';
 

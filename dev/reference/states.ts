@@ -1,6 +1,6 @@
 import type { BackupFailureReason } from '../../src/schema/wire/backup-message.ts';
 import type { ReplaceFailureReason } from '../../src/schema/wire/restore-message.ts';
-import type { ObjectFault } from '../../src/schema/platform/object-fault.ts';
+import type { ObjectFault } from '../../src/schema/platform/objects/object-fault.ts';
 
 /** Why a backup fails. */
 const BACKUPS: Record<BackupFailureReason, string> = {

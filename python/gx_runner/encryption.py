@@ -30,7 +30,7 @@ from gx_runner.user import User
 
 # Fields of LangGraph's metadata that SQL and LangGraph itself look for.
 _OF_CHECKPOINTS = {"source", "step", "parents", "counters_since_delta_snapshot"}
-# Names that the server looks for in metadata and configs (isSystemName in src/config/encryption.ts).
+# Names that the server looks for in metadata and configs (isSystemName in src/config/agent/encryption.ts).
 _OF_SERVER = {
     "assistant_id",
     "checkpoint_id",

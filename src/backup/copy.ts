@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { BackupJobConfig } from '../config/backup-job.ts';
+import type { BackupJobConfig } from '../config/jobs/backup-job.ts';
 import { toError } from '../errors.ts';
 import { listExpiredBackups } from '../schema/wire/backup-expiry.ts';
 import { ask, OWN_DATABASE } from '../schema/wire/database-session.ts';

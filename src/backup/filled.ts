@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RestoreJobConfig } from '../config/restore-job.ts';
+import type { RestoreJobConfig } from '../config/jobs/restore-job.ts';
 import { listMissingKeys } from '../schema/agent/aes-key-id.ts';
 import { ask, OWN_DATABASE, buildPsqlCommand } from '../schema/wire/database-session.ts';
 import type { RestoreDone } from '../schema/wire/restore-message.ts';

@@ -1,5 +1,5 @@
 import { Rejected } from '../errors.ts';
-import { BACKUP_NAME } from '../schema/platform/backup-spec.ts';
+import { BACKUP_NAME } from '../schema/platform/backup/backup-spec.ts';
 import type { BackupOwner, BackupTarget } from '../schema/wire/backup-message.ts';
 import { buildArchivePath } from '../schema/wire/pgbackrest.ts';
 import { BackupFailed } from './s3/failure.ts';

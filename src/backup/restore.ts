@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { RestoreJobConfig } from '../config/restore-job.ts';
+import type { RestoreJobConfig } from '../config/jobs/restore-job.ts';
 import type { RestoreDone } from '../schema/wire/restore-message.ts';
 import { chooseCatalogueEntry, requireReadable } from './choose.ts';
 import { writeDump, readDatabaseState, requireRestored } from './feed.ts';

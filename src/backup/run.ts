@@ -1,4 +1,4 @@
-import type { BackupJobConfig } from '../config/backup-job.ts';
+import type { BackupJobConfig } from '../config/jobs/backup-job.ts';
 import { toError } from '../errors.ts';
 import type { BackupDone, DatabaseFiles, DumpEntry } from '../schema/wire/backup-message.ts';
 import { copyFiles } from './copy.ts';

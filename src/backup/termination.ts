@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
-import type { StoreJobConfig } from '../config/backup-job.ts';
+import type { StoreJobConfig } from '../config/jobs/backup-job.ts';
 import { toError } from '../errors.ts';
 import { formatTerminationMessage } from '../schema/wire/termination-message.ts';
 import { giveUp } from './pipe.ts';

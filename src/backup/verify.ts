@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { VerifyJobConfig } from '../config/restore-job.ts';
+import type { VerifyJobConfig } from '../config/jobs/restore-job.ts';
 import type { CatalogueEntry } from '../schema/wire/backup-message.ts';
 import { OWNER, ask, buildPsqlCommand, WRITES_ALWAYS } from '../schema/wire/database-session.ts';
 import { formatShellCommand } from '../schema/wire/pgbackrest.ts';

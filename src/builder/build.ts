@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../config/image-build.ts';
+import type { ImageBuildConfig } from '../config/jobs/image-build.ts';
 import { StageFailed } from '../errors.ts';
 import type { GxJson } from '../schema/agent/gx-json.ts';
 import { SOURCE_FILE } from './built-layers.ts';

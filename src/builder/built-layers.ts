@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../config/image-build.ts';
+import type { ImageBuildConfig } from '../config/jobs/image-build.ts';
 import { StageFailed } from '../errors.ts';
 import { readLayer, type Layer } from './layers/layer.ts';
 import { buildImageSettings } from './packages/image-environment.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../config/image-build.ts';
+import type { ImageBuildConfig } from '../config/jobs/image-build.ts';
 import { toError } from '../errors.ts';
 import type { PushedImage } from '../schema/wire/build-message.ts';
 import { readBuiltLayers, readStageLayer, toImageSettings, type OwnLayer } from './built-layers.ts';

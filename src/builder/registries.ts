@@ -1,4 +1,4 @@
-import type { ImageBuildConfig } from '../config/image-build.ts';
+import type { ImageBuildConfig } from '../config/jobs/image-build.ts';
 import { StageFailed } from '../errors.ts';
 import { askRegistries, type AskRegistry } from './registry/client.ts';
 import { readManifest, type BaseManifest } from './registry/images.ts';

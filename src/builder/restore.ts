@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../config/image-build.ts';
+import type { ImageBuildConfig } from '../config/jobs/image-build.ts';
 import { toError } from '../errors.ts';
 import { LAYER_FILES, type PackageLayers } from './packages/package-layers.ts';
 import { buildPlanOf, applyAgentBaseImage, type BuildPlan } from './packages/plan.ts';

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import type { ImageBuildConfig } from '../config/image-build.ts';
+import type { ImageBuildConfig } from '../config/jobs/image-build.ts';
 import { StartError } from '../errors.ts';
 import {
   type BuildStage,

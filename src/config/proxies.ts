@@ -1,4 +1,4 @@
-import type { Proxies } from '../http/proxies.ts';
+import type { Proxies } from '../http/outgoing/proxies.ts';
 import type { SettingsReader } from './env.ts';
 
 /** Reads the proxies of the network, by the names that other programs read, too. */

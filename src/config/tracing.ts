@@ -1,4 +1,4 @@
-import { chooseProxy } from '../http/proxies.ts';
+import { chooseProxy } from '../http/outgoing/proxies.ts';
 import type { SettingsReader } from './env.ts';
 import { readProxies } from './proxies.ts';
 

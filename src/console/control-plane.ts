@@ -1,5 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { OF_CONTROL_PLANE, SIGNATURE_HEADER, type ClientSigner } from '../http/signed-client.ts';
+import {
+  OF_CONTROL_PLANE,
+  SIGNATURE_HEADER,
+  type ClientSigner,
+} from '../http/callers/signed-client.ts';
 import { ProcessDoor, type ProcessPlace, type AskedThere } from './door.ts';
 
 /** Asks the control plane, and nobody else. */

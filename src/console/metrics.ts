@@ -1,4 +1,4 @@
-import { Measures } from '../http/measures.ts';
+import { Measures } from '../http/server/measures.ts';
 
 export type ConsoleMetrics = {
   print: () => Promise<{ body: string; contentType: string }>;

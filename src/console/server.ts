@@ -1,9 +1,9 @@
-import { buildTrusts } from '../http/client.ts';
-import { getClient } from '../http/in-process.ts';
-import { probeRoutes } from '../http/probes.ts';
-import { createApp, type AppOptions } from '../http/server.ts';
+import { buildTrusts } from '../http/callers/client.ts';
+import { getClient } from '../http/server/in-process.ts';
+import { probeRoutes } from '../http/server/probes.ts';
+import { createApp, type AppOptions } from '../http/server/server.ts';
 import type { Log } from '../log.ts';
-import type { ConsoleConfig } from '../config/console.ts';
+import type { ConsoleConfig } from '../config/platform/console.ts';
 import type { ControlPlaneDoor } from './control-plane.ts';
 import type { BuiltPage } from './files/built-files.ts';
 import { COMMON_HEADERS } from './files/security-headers.ts';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ConsoleConfig } from '../config/console.ts';
+import type { ConsoleConfig } from '../config/platform/console.ts';
 import { Problem } from '../errors.ts';
-import { listen } from '../http/listen.ts';
-import { serveProbes } from '../http/probes.ts';
-import { LEAST_SECRET, readSecretFile } from '../http/secret-file.ts';
-import { readClientSigner } from '../http/signed-client.ts';
+import { listen } from '../http/server/listen.ts';
+import { serveProbes } from '../http/server/probes.ts';
+import { LEAST_SECRET, readSecretFile } from '../http/callers/secret-file.ts';
+import { readClientSigner } from '../http/callers/signed-client.ts';
 import type { Log } from '../log.ts';
 import { ControlPlaneDoor } from './control-plane.ts';
 import { BUILT, readBuiltPage } from './files/built-files.ts';

@@ -1,5 +1,5 @@
-import { GROUP } from '../schema/platform/api-group.ts';
-import type { PolicyRule } from '../schema/platform/policy-rule.ts';
+import { GROUP } from '../schema/platform/objects/api-group.ts';
+import type { PolicyRule } from '../schema/platform/spec/policy-rule.ts';
 
 /** The control plane's permissions in each namespace that it serves. It neither reads nor writes workloads. */
 export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [

@@ -1,5 +1,5 @@
-import type { Route } from '../http/route.ts';
-import type { Answered, RequestState } from '../http/server.ts';
+import type { Route } from '../http/routes/route.ts';
+import type { Answered, RequestState } from '../http/server/server.ts';
 import type { Log } from '../log.ts';
 import type { Caller } from './caller.ts';
 

@@ -1,4 +1,4 @@
-import type { ControlPlaneConfig } from '../config/control-plane.ts';
+import type { ControlPlaneConfig } from '../config/platform/control-plane.ts';
 import type { GitPlaces } from '../git/places.ts';
 import type { CountedKube } from '../kube/client.ts';
 import type { Log } from '../log.ts';

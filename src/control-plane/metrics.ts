@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
-import { Measures } from '../http/measures.ts';
-import type { Answered } from '../http/server.ts';
+import { Measures } from '../http/server/measures.ts';
+import type { Answered } from '../http/server/server.ts';
 import type { RequestSample } from '../kube/client.ts';
 import { registerRequestMetrics, watchMetrics } from '../kube/kube-metrics.ts';
 import type { WatchState } from '../kube/watch.ts';

@@ -1,5 +1,5 @@
 import { Conflict } from '../errors.ts';
-import { TurnsByName } from '../http/turns.ts';
+import { TurnsByName } from '../http/limits/turns.ts';
 import type { CountedKube } from '../kube/client.ts';
 import type { KubeObject, Kube, Kind, ListOptions, Page } from '../kube/kube.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonPatch } from '../kube/kube.ts';
-import type { ObjectMeta } from '../schema/platform/custom-resources.ts';
-import { REQUESTED_BY } from '../schema/platform/labels.ts';
+import type { ObjectMeta } from '../schema/platform/objects/object-meta.ts';
+import { REQUESTED_BY } from '../schema/platform/objects/labels.ts';
 import type { Caller } from './caller.ts';
 import { buildJsonPatch } from './json-patch.ts';
 

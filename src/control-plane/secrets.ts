@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { kinds, type Kube, type SecretObject } from '../kube/kube.ts';
-import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
-import type { Secret } from '../schema/platform/deployment.ts';
-import { PART_OF, SECRETS_OF, TENANT } from '../schema/platform/labels.ts';
+import type { DeploymentResource } from '../schema/platform/resources/custom-resources.ts';
+import type { Secret } from '../schema/platform/deployment/deployment.ts';
+import { PART_OF, SECRETS_OF, TENANT } from '../schema/platform/objects/labels.ts';
 import { toLabelValue, names } from '../schema/names.ts';
 import { type Caller, hasRole, type Role } from './caller.ts';
 import { buildRequestedBy } from './requested-by.ts';

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../errors.ts';
-import { openApiDocument } from '../http/openapi.ts';
-import { probeRoutes } from '../http/probes.ts';
-import type { Route } from '../http/route.ts';
-import { createApp } from '../http/server.ts';
-import { streamWhileAllowed } from '../http/while-allowed.ts';
+import { openApiDocument } from '../http/routes/openapi.ts';
+import { probeRoutes } from '../http/server/probes.ts';
+import type { Route } from '../http/routes/route.ts';
+import { createApp } from '../http/server/server.ts';
+import { streamWhileAllowed } from '../http/routes/while-allowed.ts';
 import type { CountedKube } from '../kube/client.ts';
 import { buildAuditor } from './audit.ts';
 import { Authenticator, LOGIN_FAILURES, getLoginFailure, permit } from './auth/authenticate.ts';

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { Rejected } from '../errors.ts';
-import type { Reply, Route } from '../http/route.ts';
+import type { Reply, Route } from '../http/routes/route.ts';
 import type { Caller } from './caller.ts';
 import { isComposite } from '../schema/json.ts';
 

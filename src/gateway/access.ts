@@ -1,6 +1,6 @@
-import { GROUP } from '../schema/platform/api-group.ts';
-import { PORTS_CONFIG_MAP } from '../schema/platform/kept-ports.ts';
-import type { PolicyRule } from '../schema/platform/policy-rule.ts';
+import { GROUP } from '../schema/platform/objects/api-group.ts';
+import { PORTS_CONFIG_MAP } from '../schema/platform/objects/kept-ports.ts';
+import type { PolicyRule } from '../schema/platform/spec/policy-rule.ts';
 
 /** The gateway's permissions in each namespace that it knows: to see deployments, and to ask for one that sleeps. */
 export const gatewayAccess: PolicyRule[] = [

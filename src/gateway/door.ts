@@ -8,12 +8,17 @@ import {
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { toError, NotFound, Problem } from '../errors.ts';
-import { resolveClient, isOfProxies, buildForwardedHeaders, type Trusts } from '../http/client.ts';
-import { CONNECTION_HEADERS } from '../http/connection-headers.ts';
-import { listHeaderPairs } from '../http/in-process.ts';
-import { SIGNATURE_HEADER, type ClientSigner } from '../http/signed-client.ts';
-import type { BeginsSpan } from '../http/request-spans.ts';
-import { answerUnreadable } from '../http/unreadable.ts';
+import {
+  resolveClient,
+  isOfProxies,
+  buildForwardedHeaders,
+  type Trusts,
+} from '../http/callers/client.ts';
+import { CONNECTION_HEADERS } from '../http/routes/connection-headers.ts';
+import { listHeaderPairs } from '../http/server/in-process.ts';
+import { SIGNATURE_HEADER, type ClientSigner } from '../http/callers/signed-client.ts';
+import type { BeginsSpan } from '../http/server/request-spans.ts';
+import { answerUnreadable } from '../http/server/unreadable.ts';
 import type { Log } from '../log.ts';
 import { getCurrentTraceHeaders, runInTrace, type TraceContext } from '../trace-context.ts';
 import { buildWorkPath } from '../schema/wire/work-report.ts';

@@ -1,8 +1,8 @@
-import { Measures } from '../http/measures.ts';
+import { Measures } from '../http/server/measures.ts';
 import { watchMetrics } from '../kube/kube-metrics.ts';
 import type { WatchState } from '../kube/watch.ts';
-import { probeRoutes } from '../http/probes.ts';
-import type { Route } from '../http/route.ts';
+import { probeRoutes } from '../http/server/probes.ts';
+import type { Route } from '../http/routes/route.ts';
 import type { HeldRequests } from './held-requests.ts';
 import type { Waking } from './waking.ts';
 import type { Reports } from './reports.ts';

@@ -1,22 +1,22 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Cache } from '../kube/cache.ts';
 import { kinds, type ConfigMapObject, type Kube } from '../kube/kube.ts';
-import { Limiter } from '../http/limiter.ts';
+import { Limiter } from '../http/limits/limiter.ts';
 import { Reflector, type WatchState } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { hashGatewayKey } from '../schema/wire/agent-key.ts';
-import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
+import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../schema/platform/resources/custom-resources.ts';
 import { GATEWAY_KEYS_ENTRY, parseGatewayKeys } from '../schema/wire/gateway-key.ts';
-import { buildGateId, type CandidateRevision } from '../schema/platform/rollout-spec.ts';
-import { findComparedRevisions, parseGateInput } from '../schema/platform/rollout-trial.ts';
+import { buildGateId, type CandidateRevision } from '../schema/platform/rollout/rollout-spec.ts';
+import { findComparedRevisions, parseGateInput } from '../schema/platform/rollout/rollout-trial.ts';
 import type { RolloutGate, RolloutPlan } from '../schema/wire/rollout-plan.ts';
 import {
   parseKeptPorts,
   PORTS_CONFIG_MAP,
   PORTS_KEY,
   type KeptPorts,
-} from '../schema/platform/kept-ports.ts';
+} from '../schema/platform/objects/kept-ports.ts';
 
 /** `namespace` is the platform's own. */
 type Options = { kube: Kube; log: Log; namespace: string; namespaces: string[] };

@@ -1,6 +1,6 @@
 import type { Reports } from './reports.ts';
 import { Type } from 'typebox';
-import { answerJsonText, type Route, buildRouteMakers } from '../http/route.ts';
+import { answerJsonText, type Route, buildRouteMakers } from '../http/routes/route.ts';
 import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 
 const query = Type.Object({

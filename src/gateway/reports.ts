@@ -7,7 +7,7 @@ import {
 } from '../schema/wire/work-report.ts';
 import { summarizeReports, type WorkSummary } from '../schema/wire/work-summary.ts';
 import { LastReports, type KeptEntry } from '../work/last-reports.ts';
-import type { BytesBounds } from '../http/kept-bytes.ts';
+import type { BytesBounds } from '../http/limits/kept-bytes.ts';
 
 /** `counts`: those of its runs, as JSON, which take a fifth of the memory that they would as objects. */
 type StoredReport = KeptEntry & { deployment: string; number: number; counts: string | undefined };

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, Unauthorized } from '../errors.ts';
-import { readCredential, mergeSocketKey } from '../http/shown-key.ts';
-import { TurnsByName } from '../http/turns.ts';
-import { Lookups } from '../http/lookups.ts';
-import type { Proxies } from '../http/proxies.ts';
+import { readCredential, mergeSocketKey } from '../http/callers/shown-key.ts';
+import { TurnsByName } from '../http/limits/turns.ts';
+import { Lookups } from '../http/outgoing/lookups.ts';
+import type { Proxies } from '../http/outgoing/proxies.ts';
 import type { Log } from '../log.ts';
 import { isAgentPass } from '../schema/wire/agent-pass.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';

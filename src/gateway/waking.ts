@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { toError, Problem, Unavailable } from '../errors.ts';
-import { SharedAnswers } from '../http/shared-answers.ts';
+import { SharedAnswers } from '../http/limits/shared-answers.ts';
 import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
-import { API_VERSION } from '../schema/platform/api-group.ts';
-import { WAKE } from '../schema/platform/labels.ts';
+import { API_VERSION } from '../schema/platform/objects/api-group.ts';
+import { WAKE } from '../schema/platform/objects/labels.ts';
 import type { KnownDeployment, KnownDeployments } from './known-deployments.ts';
 
 /** Milliseconds between two tries to reach a deployment that wakes, and those that one may take. */

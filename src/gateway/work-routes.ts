@@ -1,9 +1,14 @@
 import { Type, type Static } from 'typebox';
 import { Invalid, Unauthorized, Unavailable } from '../errors.ts';
-import { BodyPlaces } from '../http/admission.ts';
-import { Rate } from '../http/quota.ts';
-import { answerJson, buildRouteMakers, type BodyAdmission, type Route } from '../http/route.ts';
-import { readCredential } from '../http/shown-key.ts';
+import { BodyPlaces } from '../http/routes/admission.ts';
+import { Rate } from '../http/limits/quota.ts';
+import {
+  answerJson,
+  buildRouteMakers,
+  type BodyAdmission,
+  type Route,
+} from '../http/routes/route.ts';
+import { readCredential } from '../http/callers/shown-key.ts';
 import { DNS_LABEL } from '../schema/dns-label.ts';
 import {
   filterServingWork,

@@ -1,7 +1,7 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Rejected } from '../errors.ts';
-import type { GitKind } from '../schema/platform/git-integration.ts';
-import { toCanonicalPem, trimCredential } from '../schema/platform/pasted-credential.ts';
+import type { GitKind } from '../schema/platform/source/git-integration.ts';
+import { toCanonicalPem, trimCredential } from '../schema/platform/source/pasted-credential.ts';
 import { fetchJsonFromHost, buildApiUrl, type Host } from './host.ts';
 
 /** A credential for a git host. An ssh key opens no API and lists no refs. */

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
-import { sendRequest, findWay, readWholeAnswer } from '../http/checked-request.ts';
-import { describeConnectionFault } from '../http/connection-cause.ts';
-import type { GitIntegration } from '../schema/platform/git-connection.ts';
+import { sendRequest, findWay, readWholeAnswer } from '../http/outgoing/checked-request.ts';
+import { describeConnectionFault } from '../http/outgoing/connection-cause.ts';
+import type { GitIntegration } from '../schema/platform/source/git-connection.ts';
 import type { GitPlaces } from './places.ts';
 
 /** A git host to ask. `places`: where requests may go, wherever its name points by then. */

@@ -1,5 +1,5 @@
-import type { Lookups } from '../http/lookups.ts';
-import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
+import type { Lookups } from '../http/outgoing/lookups.ts';
+import type { ConfiguredIntegration } from '../schema/platform/source/git-connection.ts';
 
 /** Where git hosts may be asked: at public addresses, and at others where the installation lists the host. */
 export type GitPlaces = { isListed: (url: URL) => boolean } & Pick<Lookups, 'resolveAddresses'> &

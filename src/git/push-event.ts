@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { GitKind } from '../schema/platform/git-integration.ts';
+import type { GitKind } from '../schema/platform/source/git-integration.ts';
 import { isComposite } from '../schema/json.ts';
 
 const readHeader = (headers: IncomingHttpHeaders, name: string): string =>

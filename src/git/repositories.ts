@@ -1,6 +1,6 @@
-import type { GitIntegration } from '../schema/platform/git-connection.ts';
-import type { ListedRepository } from '../schema/platform/git-integration.ts';
-import { isAmong } from '../schema/platform/repo-url.ts';
+import type { GitIntegration } from '../schema/platform/source/git-connection.ts';
+import type { ListedRepository } from '../schema/platform/source/git-integration.ts';
+import { isAmong } from '../schema/platform/source/repo-url.ts';
 import type { GitToken } from './credential.ts';
 import { fetchJsonFromHost, buildApiUrl, type Host } from './host.ts';
 import type { GitPlaces } from './places.ts';

@@ -1,12 +1,12 @@
-import { GROUP } from '../schema/platform/api-group.ts';
-import { MANAGED_BY } from '../schema/platform/labels.ts';
+import { GROUP } from '../schema/platform/objects/api-group.ts';
+import { MANAGED_BY } from '../schema/platform/objects/labels.ts';
 import {
   checkObjectPart,
   REST_LIMIT,
   SPEC_LIMIT,
   type ObjectFault,
-} from '../schema/platform/object-fault.ts';
-import { stripUnreadableStatus } from '../schema/platform/readable-status.ts';
+} from '../schema/platform/objects/object-fault.ts';
+import { stripUnreadableStatus } from '../schema/platform/resources/readable-status.ts';
 import type { KubeObject } from './kube.ts';
 import { isComposite } from '../schema/json.ts';
 

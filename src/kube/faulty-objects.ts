@@ -1,5 +1,5 @@
 import { toError } from '../errors.ts';
-import type { ObjectFault } from '../schema/platform/object-fault.ts';
+import type { ObjectFault } from '../schema/platform/objects/object-fault.ts';
 import type { KubeObject } from './kube.ts';
 import { buildObjectKey } from './object-key.ts';
 

@@ -1,4 +1,4 @@
-import type { Measures } from '../http/measures.ts';
+import type { Measures } from '../http/server/measures.ts';
 import type { RequestSample } from './client.ts';
 import type { WatchState } from './watch.ts';
 

@@ -1,14 +1,14 @@
-import { KINDS } from '../schema/platform/custom-kinds.ts';
-import {
-  type BackupResource,
-  type DeploymentResource,
-  type GitIntegrationResource,
-  type ListenerResource,
-  type ObjectMeta,
-  type RevisionResource,
-  type TracingProjectResource,
-} from '../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../schema/platform/api-group.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+  GitIntegrationResource,
+  ListenerResource,
+  RevisionResource,
+  TracingProjectResource,
+} from '../schema/platform/resources/custom-resources.ts';
+import type { ObjectMeta } from '../schema/platform/objects/object-meta.ts';
+import { API_VERSION } from '../schema/platform/objects/api-group.ts';
+import { PLURALS } from '../schema/platform/objects/kind-names.ts';
 
 /** Any Kubernetes object as plain JSON. No field is dropped or renamed. */
 export type KubeObject = {
@@ -39,11 +39,8 @@ const buildKind = <T extends KubeObject = KubeObject>(
   namespaced,
 });
 
-const buildCustomKind = <T extends KubeObject>(kind: string): Kind<T> => {
-  const plural = KINDS.find((known) => known.kind === kind)?.plural;
-  if (plural === undefined) throw new Error(`${kind} is not a kind of ours`);
-  return { apiVersion: API_VERSION, kind, plural, namespaced: true };
-};
+const buildCustomKind = <T extends KubeObject>(kind: keyof typeof PLURALS): Kind<T> =>
+  buildKind<T>(API_VERSION, kind, PLURALS[kind]);
 
 /** `data` holds base64; `stringData` is plain text that the API server turns into `data`. */
 export type SecretObject = KubeObject & {

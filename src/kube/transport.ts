@@ -8,7 +8,7 @@ import { getCurrentTraceHeaders } from '../trace-context.ts';
 import type { Credentials, Tls } from './credentials.ts';
 import { AnswerTooLong } from './errors.ts';
 import { Sessions } from './sessions.ts';
-import { readBoundedBytes } from '../http/bounded-bytes.ts';
+import { readBoundedBytes } from '../http/bodies/bounded-bytes.ts';
 
 /** Sockets for all calls together. If the server speaks HTTP/2, watches share one more. */
 const MAX_SOCKETS = 8;

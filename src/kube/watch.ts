@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import { stripManagedFields } from './bounds.ts';
 import { buildObjectKey, type Intake, type Via } from './cache.ts';
 import { Expired, buildKubeError } from './errors.ts';
-import { Limiter } from '../http/limiter.ts';
+import { Limiter } from '../http/limits/limiter.ts';
 import type { Kind, Kube, KubeObject, ListOptions, Page, WatchEvent } from './kube.ts';
 
 export type WatchTimings = {

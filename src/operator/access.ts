@@ -1,6 +1,6 @@
-import { GROUP } from '../schema/platform/api-group.ts';
-import type { RouteKind } from '../schema/platform/route-place.ts';
-import type { PolicyRule } from '../schema/platform/policy-rule.ts';
+import { GROUP } from '../schema/platform/objects/api-group.ts';
+import type { RouteKind } from '../schema/platform/spec/route-place.ts';
+import type { PolicyRule } from '../schema/platform/spec/policy-rule.ts';
 import type { KindRow, KindTable, RightPlace } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 

@@ -1,11 +1,11 @@
-import type { OperatorConfig } from '../config/operator.ts';
+import type { OperatorConfig } from '../config/platform/operator.ts';
 import type { Recorder } from '../kube/events.ts';
 import { Denied } from '../kube/errors.ts';
 import { kinds } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/spans.ts';
-import type { RevisionResource } from '../schema/platform/custom-resources.ts';
-import { BUILD_FINALIZER, FINALIZER } from '../schema/platform/labels.ts';
+import type { RevisionResource } from '../schema/platform/resources/custom-resources.ts';
+import { BUILD_FINALIZER, FINALIZER } from '../schema/platform/objects/labels.ts';
 import { buildDeploymentFinalizer } from './deployment/finalize.ts';
 import { reconcileDeployment } from './deployment/reconcile.ts';
 import { buildFaultyDeploymentStatus, buildRefusedDeploymentReport } from './deployment/status.ts';

@@ -3,9 +3,9 @@ import { StartError, Unavailable } from '../errors.ts';
 import type { ConnectedKube } from '../kube/client.ts';
 import { kinds, type LeaseObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
-import { parseCrdVersion } from '../schema/platform/crd.ts';
-import { API_VERSION } from '../schema/platform/api-group.ts';
-import { OPERATOR_VERSION } from '../schema/platform/labels.ts';
+import { parseCrdVersion } from '../schema/platform/resources/crd.ts';
+import { API_VERSION } from '../schema/platform/objects/api-group.ts';
+import { OPERATOR_VERSION } from '../schema/platform/objects/labels.ts';
 
 type VersionCheck = {
   kube: ConnectedKube;

@@ -5,11 +5,14 @@ import {
   READY,
   ROLLED_OUT,
   type Condition,
-} from '../schema/platform/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../schema/platform/custom-resources.ts';
-import { isReplacing } from '../schema/platform/replacement.ts';
+} from '../schema/platform/objects/conditions.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../schema/platform/resources/custom-resources.ts';
+import { isReplacing } from '../schema/platform/backup/replacement.ts';
 import { formatCanonicalJson } from '../schema/canonical-json.ts';
-import { ENDED } from '../schema/platform/revision.ts';
+import { ENDED } from '../schema/platform/deployment/revision.ts';
 import { getDatabaseEngine } from './database/engines.ts';
 import { isRollingOut } from './rollout/complete.ts';
 import { findCondition, isTrue } from './kernel/conditions.ts';

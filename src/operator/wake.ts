@@ -5,10 +5,10 @@ import type {
   DeploymentResource,
   RevisionResource,
   TracingProjectResource,
-} from '../schema/platform/custom-resources.ts';
-import { HOST_TAKEN, ROUTE_KIND_MISSING } from '../schema/platform/conditions.ts';
-import { listDeploymentIds } from '../schema/platform/deployment-ids.ts';
-import { DEPLOYMENT, REVISION, TENANT } from '../schema/platform/labels.ts';
+} from '../schema/platform/resources/custom-resources.ts';
+import { HOST_TAKEN, ROUTE_KIND_MISSING } from '../schema/platform/objects/conditions.ts';
+import { listDeploymentIds } from '../schema/platform/resources/deployment-ids.ts';
+import { DEPLOYMENT, REVISION, TENANT } from '../schema/platform/objects/labels.ts';
 import { formatCanonicalJson } from '../schema/canonical-json.ts';
 import { toLabelValue } from '../schema/names.ts';
 import type { ServerFacts } from '../schema/wire/work-report.ts';

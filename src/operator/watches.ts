@@ -1,6 +1,6 @@
-import type { OperatorConfig } from '../config/operator.ts';
+import type { OperatorConfig } from '../config/platform/operator.ts';
 import type { Cache } from '../kube/cache.ts';
-import { Limiter } from '../http/limiter.ts';
+import { Limiter } from '../http/limits/limiter.ts';
 import { kinds, type Kube } from '../kube/kube.ts';
 import { NamespaceReader } from '../kube/namespaces.ts';
 import { Reflector, type Watch, type WatchObserver, type WatchTimings } from '../kube/watch.ts';

@@ -1,8 +1,13 @@
 import type { LookupAddress } from 'node:dns';
 import { Unavailable } from '../errors.ts';
-import { sendRequest, findWay, readWholeAnswer, type Way } from '../http/checked-request.ts';
-import { describeConnectionFault } from '../http/connection-cause.ts';
-import { chooseProxy, type Proxies } from '../http/proxies.ts';
+import {
+  sendRequest,
+  findWay,
+  readWholeAnswer,
+  type Way,
+} from '../http/outgoing/checked-request.ts';
+import { describeConnectionFault } from '../http/outgoing/connection-cause.ts';
+import { chooseProxy, type Proxies } from '../http/outgoing/proxies.ts';
 
 /** Where the documents of issuers that others chose may be: at public addresses, and at hosts that are named here. */
 export type IssuerPlaces = {

@@ -14,7 +14,7 @@ import {
 import { type OidcConfig, isTrustworthy } from '../config/oidc.ts';
 import { Unauthorized, toError, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Proxies } from '../http/proxies.ts';
+import type { Proxies } from '../http/outgoing/proxies.ts';
 import { type IssuerPlaces, type IssuerWays, fetchIssuerDocument } from './issuer-document.ts';
 
 /** Whose tokens are accepted: those of this issuer that are for one of the audiences. */

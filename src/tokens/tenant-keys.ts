@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { AgentAccess } from '../config/agent-access.ts';
-import { readJsonAnswer } from '../http/bounded-answer.ts';
+import type { AgentAccess } from '../config/agent/agent-access.ts';
+import { readJsonAnswer } from '../http/bodies/bounded-answer.ts';
 import { toError, Problem, Unavailable } from '../errors.ts';
-import { deriveNetwork } from '../http/addresses.ts';
-import { Rate } from '../http/quota.ts';
-import { SharedAnswers } from '../http/shared-answers.ts';
+import { deriveNetwork } from '../http/outgoing/addresses.ts';
+import { Rate } from '../http/limits/quota.ts';
+import { SharedAnswers } from '../http/limits/shared-answers.ts';
 import type { Log } from '../log.ts';
 import { FOR_DEPLOYMENT, type AuthCheck } from '../schema/wire/auth-check.ts';
 

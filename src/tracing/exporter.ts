@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { CollectorSettings } from '../config/tracing.ts';
 import { toError } from '../errors.ts';
-import { sendRequest } from '../http/checked-request.ts';
+import { sendRequest } from '../http/outgoing/checked-request.ts';
 import { sleepUnlessAborted } from '../pause.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { BeginsSpan } from '../http/request-spans.ts';
+import type { BeginsSpan } from '../http/server/request-spans.ts';
 import { readTraceContext } from '../trace-context.ts';
 import type { Tracing } from './spans.ts';
 

@@ -1,4 +1,4 @@
-import { KeptBytes, type BytesBounds } from '../http/kept-bytes.ts';
+import { KeptBytes, type BytesBounds } from '../http/limits/kept-bytes.ts';
 import {
   MOST_PROCESSES,
   REPORT_LIFE,

@@ -6,12 +6,12 @@ import { gzipSync } from 'node:zlib';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { hashGatewayKey } from '../../src/schema/wire/agent-key.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import {
   PORTS_CONFIG_MAP,
   PORTS_KEY,
   formatKeptPorts,
-} from '../../src/schema/platform/kept-ports.ts';
+} from '../../src/schema/platform/objects/kept-ports.ts';
 import {
   REPORTS_PATH,
   buildWorkPath,

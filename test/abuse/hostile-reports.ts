@@ -1,6 +1,6 @@
 import { BUCKETS, MOST_COUNTED, type RunCounts } from '../../src/schema/wire/run-counts.ts';
 import type { WorkReport } from '../../src/schema/wire/work-report.ts';
-import { MOST_LIVING } from '../../src/schema/platform/pins.ts';
+import { MOST_LIVING } from '../../src/schema/platform/rollout/pins.ts';
 
 /* Reports of made-up processes, within the schema. */
 

@@ -1,4 +1,4 @@
-import { DEEPEST } from '../../src/http/json-structure.ts';
+import { DEEPEST } from '../../src/http/bodies/json-structure.ts';
 
 /** A JSON schema, as an OpenAPI document writes it. */
 export type Schema = {

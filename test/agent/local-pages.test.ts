@@ -8,8 +8,8 @@ import {
   buildLocalCors,
   buildLocalPageGuard,
 } from '../../src/agent/front/local-pages.ts';
-import { answerJson, buildRouteMaker } from '../../src/http/route.ts';
-import type { AppOptions } from '../../src/http/server.ts';
+import { answerJson, buildRouteMaker } from '../../src/http/routes/route.ts';
+import type { AppOptions } from '../../src/http/server/server.ts';
 import { plain, serve } from '../http/kit.ts';
 
 let server: Awaited<ReturnType<typeof serve>>;

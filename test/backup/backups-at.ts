@@ -1,5 +1,5 @@
 import { createBackup } from '../../src/backup/run.ts';
-import type { BackupJobConfig } from '../../src/config/backup-job.ts';
+import type { BackupJobConfig } from '../../src/config/jobs/backup-job.ts';
 import type {
   BackupDone,
   BackupOrder,

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createBackup } from '../../src/backup/run.ts';
-import type { BackupJobConfig } from '../../src/config/backup-job.ts';
+import type { BackupJobConfig } from '../../src/config/jobs/backup-job.ts';
 import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { backupsAt } from './backups-at.ts';

@@ -9,7 +9,7 @@ import { checkBackup, restoreBackup } from '../../src/backup/restore.ts';
 import { verifyBackup } from '../../src/backup/verify.ts';
 import { S3Store } from '../../src/backup/s3/store.ts';
 import { upload } from '../../src/backup/upload.ts';
-import type { RestoreJobConfig } from '../../src/config/restore-job.ts';
+import type { RestoreJobConfig } from '../../src/config/jobs/restore-job.ts';
 import { deriveAesKeyId } from '../../src/schema/agent/aes-key-id.ts';
 import type { CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
 import type { RestoreOrder } from '../../src/schema/wire/restore-message.ts';

@@ -2,12 +2,12 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { runMain, step } from '../../dev/steps.ts';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
-import { DEFAULT_TENANT_ID } from '../../src/config/control-plane.ts';
+import { DEFAULT_TENANT_ID } from '../../src/config/platform/control-plane.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { buildRevision } from '../../src/schema/platform/revision-of.ts';
+import { type DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { buildRevision } from '../../src/schema/platform/resources/revision-of.ts';
 import { startApiServer } from '../kit/api-server.ts';
 import { plane, type Ask } from './plane.ts';
 

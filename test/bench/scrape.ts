@@ -10,11 +10,11 @@ import { serveHealth } from '../../src/operator/kernel/health.ts';
 import { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
 import { exportObjects } from '../../src/operator/series/export-objects.ts';
 import { createCaches, type Caches } from '../../src/operator/view/caches.ts';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import type {
   BackupResource,
   DeploymentResource,
-} from '../../src/schema/platform/custom-resources.ts';
+} from '../../src/schema/platform/resources/custom-resources.ts';
 import { memorySettings } from '../kit/image-environment.ts';
 import { silentLog } from '../kit/log.ts';
 import { deployment, revision } from '../kit/objects.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildPlanOf, type BuildPlan } from '../../src/builder/packages/plan.ts';
-import { readImageBuildConfig } from '../../src/config/image-build.ts';
+import { readImageBuildConfig } from '../../src/config/jobs/image-build.ts';
 import { toError, StageFailed } from '../../src/errors.ts';
 
 /* What is decided from the files of a repository, before anything of it runs. */

@@ -7,7 +7,7 @@ import { parseUvOptions } from '../../src/builder/packages/pip-file.ts';
 import { buildPlanOf, type BuildPlan } from '../../src/builder/packages/plan.ts';
 import { addFolders, patchEditableLinks } from '../../src/builder/packages/python-venv.ts';
 import { parseLockIndexes, parseUvExport } from '../../src/builder/packages/uv-export.ts';
-import { readImageBuildConfig } from '../../src/config/image-build.ts';
+import { readImageBuildConfig } from '../../src/config/jobs/image-build.ts';
 
 /* What is decided from the files of a project in Python, before anything of it runs. */
 

@@ -9,7 +9,7 @@ import {
   hasOwnUsers,
 } from '../../src/builder/buildkit/output.ts';
 import { runBuilder } from '../../src/builder/run.ts';
-import { readImageBuildConfig } from '../../src/config/image-build.ts';
+import { readImageBuildConfig } from '../../src/config/jobs/image-build.ts';
 
 /* The Dockerfile that a gx.json asks for, and what BuildKit says. */
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readControlPlaneConfig } from '../../src/config/platform/control-plane.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;

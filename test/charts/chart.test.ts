@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readAgentConfig } from '../../src/config/agent.ts';
-import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
-import { readGatewayConfig } from '../../src/config/gateway.ts';
-import { readOperatorConfig } from '../../src/config/operator.ts';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { readAgentConfig } from '../../src/config/agent/agent.ts';
+import { readControlPlaneConfig } from '../../src/config/platform/control-plane.ts';
+import { readGatewayConfig } from '../../src/config/platform/gateway.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import { idOf, renderer, type KubeYaml } from './render.ts';
 
 /* The proxies and the authority of a company's network, as each process gets them. */

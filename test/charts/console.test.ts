@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readConsoleConfig } from '../../src/config/console.ts';
+import { readConsoleConfig } from '../../src/config/platform/console.ts';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 let render: Renderer;

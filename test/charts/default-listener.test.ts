@@ -4,9 +4,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { DEFAULT_TENANT_ID } from '../../src/config/control-plane.ts';
+import { DEFAULT_TENANT_ID } from '../../src/config/platform/control-plane.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 
 /* The default Listener of the chart on a real API server: clients keep its id, so it must outlive upgrades. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 /* Where images come from, and with which credentials. */

@@ -5,7 +5,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { METRICS_PORT_NAME } from '../../src/schema/names.ts';
-import { METRICS_PORT } from '../../src/schema/platform/labels.ts';
+import { METRICS_PORT } from '../../src/schema/platform/objects/labels.ts';
 import { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
 import { exportObjects } from '../../src/operator/series/export-objects.ts';
 import { createCaches } from '../../src/operator/view/caches.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 /* What an administrator may say about the pods of the platform, and about the names and labels of all objects. */

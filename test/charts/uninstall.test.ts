@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { access } from '../../dev/generate/access.ts';
-import { readUninstallConfig } from '../../src/config/uninstall.ts';
-import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
+import { readUninstallConfig } from '../../src/config/platform/uninstall.ts';
+import type { PolicyRule } from '../../src/schema/platform/spec/policy-rule.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 /* The Job that removes every deployment, and its account. */

@@ -21,7 +21,7 @@ import { fetchHeadCommit } from '../../src/git/ls-refs.ts';
 import { buildGitPlaces } from '../../src/git/places.ts';
 import { isSignedBy, parsePush } from '../../src/git/push-event.ts';
 import { listGitRepositories } from '../../src/git/repositories.ts';
-import { Lookups } from '../../src/http/lookups.ts';
+import { Lookups } from '../../src/http/outgoing/lookups.ts';
 
 /* The git host of a native cluster, asked by git, by the client of `make run-git`, and by the platform's readers. */
 

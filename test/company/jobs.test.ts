@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
-import type { DatabaseSpec } from '../../src/schema/platform/database-spec.ts';
+import type { DatabaseSpec } from '../../src/schema/platform/spec/database-spec.ts';
 import { BUILDER, fromGit, GIT, newDeployment } from '../kit/objects.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 
 const networkOf = (env: Record<string, string>) => readOperatorConfig(env).settings.agentNetwork;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAgentConfig } from '../../src/config/agent.ts';
+import { readAgentConfig } from '../../src/config/agent/agent.ts';
 import { StartError } from '../../src/errors.ts';
 
 const env = { DATABASE_URI: 'postgresql://x' };

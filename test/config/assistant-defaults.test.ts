@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseAssistantDefaults } from '../../src/config/assistant-defaults.ts';
+import { parseAssistantDefaults } from '../../src/config/agent/assistant-defaults.ts';
 
 const of = (value: unknown): unknown => parseAssistantDefaults(JSON.stringify(value)).get('a');
 

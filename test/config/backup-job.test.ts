@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openBackupStore } from '../../src/backup/store.ts';
-import { backupJobConfig } from '../../src/config/backup-job.ts';
-import { restoreJobConfig, verifyJobConfig } from '../../src/config/restore-job.ts';
+import { backupJobConfig } from '../../src/config/jobs/backup-job.ts';
+import { restoreJobConfig, verifyJobConfig } from '../../src/config/jobs/restore-job.ts';
 
 /** The part of a target by which its kind is told. */
 const TARGET = { endpoint: 'https://s3.example.com' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readBackupSettings } from '../../src/config/backups.ts';
+import { readBackupSettings } from '../../src/config/platform/backups.ts';
 import { SettingsReader } from '../../src/config/env.ts';
 
 const TARGET = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 
 const builder = (env: Record<string, string | undefined>) =>
   readOperatorConfig(env).settings.builder;

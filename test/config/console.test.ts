@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readConsoleConfig } from '../../src/config/console.ts';
+import { readConsoleConfig } from '../../src/config/platform/console.ts';
 
 test('the address of the control plane may have a path, and no credentials, query or other scheme', () => {
   expect(

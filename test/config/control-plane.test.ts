@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { readControlPlaneConfig, DEFAULT_TENANT_ID } from '../../src/config/control-plane.ts';
+import {
+  readControlPlaneConfig,
+  DEFAULT_TENANT_ID,
+} from '../../src/config/platform/control-plane.ts';
 
 const INTEGRATION = {
   id: '22222222-2222-4222-8222-222222222222',

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { readEncryptionSettings, type EncryptionSettings } from '../../src/config/encryption.ts';
+import {
+  readEncryptionSettings,
+  type EncryptionSettings,
+} from '../../src/config/agent/encryption.ts';
 import { SettingsReader, type Env } from '../../src/config/env.ts';
 
 function settings(env: Env): EncryptionSettings | undefined {

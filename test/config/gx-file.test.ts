@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { readGxContent } from '../../src/config/gx-json-file.ts';
+import { readGxContent } from '../../src/config/agent/gx-json-file.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'gx-file-'));
 afterAll(() => rmSync(folder, { recursive: true }));

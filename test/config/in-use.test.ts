@@ -17,7 +17,7 @@ import {
  * reference or a default is none.
  */
 
-const sources = textsOf(['src/config/*.ts']);
+const sources = textsOf(['src/config/**/*.ts']);
 const templates = textsOf(['charts/gx-platform/templates/**/*.{yaml,tpl,txt}']);
 const values = valuesIn(readFileSync('charts/gx-platform/values.yaml', 'utf8'));
 const used = readers();

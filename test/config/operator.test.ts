@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readControlPlaneConfig } from '../../src/config/platform/control-plane.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import { StartError } from '../../src/errors.ts';
 
 test('an empty environment is a whole configuration', () => {

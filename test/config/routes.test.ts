@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 
 const routesOf = (route: unknown, env: Record<string, string> = {}) => {
   const {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { readAgentConfig } from '../../src/config/agent.ts';
-import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
+import { readAgentConfig } from '../../src/config/agent/agent.ts';
+import { readControlPlaneConfig } from '../../src/config/platform/control-plane.ts';
 import type { Env } from '../../src/config/env.ts';
-import { readGatewayConfig } from '../../src/config/gateway.ts';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readGatewayConfig } from '../../src/config/platform/gateway.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 
 const PROCESSES: [string, (env: Env) => string[]][] = [
   [

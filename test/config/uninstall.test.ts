@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readUninstallConfig } from '../../src/config/uninstall.ts';
+import { readUninstallConfig } from '../../src/config/platform/uninstall.ts';
 import { requireDataStays, readOperatorSettings } from '../../src/operator/uninstall/plan.ts';
 import { deployment } from '../kit/objects.ts';
 

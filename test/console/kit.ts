@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { readConsoleConfig, type ConsoleConfig } from '../../src/config/console.ts';
+import { readConsoleConfig, type ConsoleConfig } from '../../src/config/platform/console.ts';
 import { startConsole, type Console } from '../../src/console/start.ts';
 import { silentLog } from '../kit/log.ts';
 

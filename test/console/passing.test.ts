@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chooseEncoding, parsePageAim, setPageBase } from '../../src/console/files/place.ts';
-import { PAGE_HEADERS } from '../../src/http/page-headers.ts';
+import { PAGE_HEADERS } from '../../src/http/routes/page-headers.ts';
 import {
   filterAgentHeaders,
   buildInwardHeaders,

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { leaveUnread } from '../../src/http/unread-body.ts';
+import { leaveUnread } from '../../src/http/bodies/unread-body.ts';
 import { expectListedMetrics } from '../kit/metric-names.ts';
 import { until } from '../kit/until.ts';
 import { Browser, openConsole, SCRIPT, type RunningConsole } from './kit.ts';

@@ -14,8 +14,8 @@ import {
 } from '../../src/control-plane/access.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import type { Deployment } from '../../src/schema/platform/deployment.ts';
-import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
+import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
+import type { PolicyRule } from '../../src/schema/platform/spec/policy-rule.ts';
 import { startGitHostStub, type GitHostStub } from '../kit/git-host-stub.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';

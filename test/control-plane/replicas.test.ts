@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Deployment } from '../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
 let plane: Plane;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Deployment } from '../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
 import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 

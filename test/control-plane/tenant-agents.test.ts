@@ -12,7 +12,7 @@ import {
 } from '../../src/agent/dev/embedded-postgres/start.ts';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { kinds } from '../../src/kube/kube.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { freePort, startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { COMPILE_CACHE } from '../kit/compile-cache.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import { readControlPlaneConfig } from '../../src/config/platform/control-plane.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import { startCollector, type Collector } from '../kit/collector.ts';
 import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Kube } from '../../src/kube/kube.ts';
-import type { Deployment } from '../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
 import { installLanggraphCli, langgraphCli } from '../kit/langgraph-cli.ts';
 import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CONDITIONS } from '../../dev/reference/meanings.ts';
 import { buildReferencePages } from '../../dev/reference/pages.ts';
-import * as conditions from '../../src/schema/platform/conditions.ts';
+import * as conditions from '../../src/schema/platform/objects/conditions.ts';
 
 /* The pages of the custom resources, which are printed from their descriptions. */
 

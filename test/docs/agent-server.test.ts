@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { GxJson, PASSED_OVER } from '../../src/schema/agent/gx-json.ts';
-import { NOT_SERVED } from '../../src/config/agent.ts';
+import { NOT_SERVED } from '../../src/config/agent/agent.ts';
 
 const page = readFileSync('docs/reference/agent-server.md', 'utf8');
 const pages = ['docs/reference/agent-server.md', ...globSync('docs/reference/agent-server/*.md')]
@@ -18,7 +18,7 @@ test('each page on one subject is at most 300 lines long, and the first page lis
 
 test('every setting of the agent server stands on its page', () => {
   const source = ['agent', 'agent-access', 'webhooks']
-    .map((name) => readFileSync(`src/config/${name}.ts`, 'utf8'))
+    .map((name) => readFileSync(`src/config/agent/${name}.ts`, 'utf8'))
     .join('');
   const names = [...source.matchAll(/\[(?:'[A-Z_]+'(?:, )?)+\]/g)].flatMap(([list]) =>
     [...list.matchAll(/'([A-Z_]+)'/g)].map(([, name]) => name),

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readAgentConfig, NOT_SERVED } from '../../src/config/agent.ts';
+import { readAgentConfig, NOT_SERVED } from '../../src/config/agent/agent.ts';
 import { GxJson, PASSED_OVER } from '../../src/schema/agent/gx-json.ts';
 
 /* The table of names is what the code does with them. */
@@ -57,7 +57,9 @@ describe('variables', () => {
   const noEffect = named('variable', 'no effect');
 
   test('that are served are read by name, and those without an effect are not', () => {
-    const sources = globSync('src/config/*.ts').filter((file) => !file.endsWith('not-served.ts'));
+    const sources = globSync('src/config/**/*.ts').filter(
+      (file) => !file.endsWith('not-served.ts'),
+    );
     expect(noEffect.length).toBeGreaterThan(20);
     const read = new Set(
       sources.flatMap((file) =>

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
 import { buildPlanOf, type BuildPlan } from '../../src/builder/packages/plan.ts';
-import { readImageBuildConfig } from '../../src/config/image-build.ts';
+import { readImageBuildConfig } from '../../src/config/jobs/image-build.ts';
 import { toError } from '../../src/errors.ts';
 import { KEYS_OF_OTHERS } from '../../src/schema/agent/gx-json.ts';
 import { KEYS_OF_THE_SERVER, LANGGRAPH_KEYS, type LanggraphKey } from './langgraph-keys.ts';

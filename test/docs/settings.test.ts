@@ -14,7 +14,7 @@ describe('the page of settings', () => {
       read(`docs/reference/${name}.md`),
     );
     others.push(read('docs/how-to/backups.md'));
-    const missing = [...settingsIn(textsOf(['src/config/*.ts'])).keys()].filter(
+    const missing = [...settingsIn(textsOf(['src/config/**/*.ts'])).keys()].filter(
       (name) => ![page, ...others].some((text) => text.includes(name)),
     );
     expect(missing).toEqual([]);

@@ -2,16 +2,16 @@ import { loadCredentials } from '../../src/kube/credentials.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { buildKubePath } from '../../src/kube/client.ts';
 import { Transport } from '../../src/kube/transport.ts';
-import { buildCrd } from '../../src/schema/platform/crd.ts';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { buildCrd } from '../../src/schema/platform/resources/crd.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import {
   COMPONENT,
   DEPLOYMENT,
   MANAGED_BY,
   OPERATOR,
   REVISION,
-} from '../../src/schema/platform/labels.ts';
+} from '../../src/schema/platform/objects/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { until } from '../kit/until.ts';
 

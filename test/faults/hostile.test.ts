@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { metricOf, type RunningOperator } from '../kit/operator.ts';

@@ -1,6 +1,6 @@
 import { NotFound } from '../../src/errors.ts';
 import { kinds } from '../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import type { World } from './oracle.ts';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/kube/kube.ts';
 import { formatCanonicalJson } from '../../src/schema/canonical-json.ts';
-import { DEPLOYMENT } from '../../src/schema/platform/labels.ts';
+import { DEPLOYMENT } from '../../src/schema/platform/objects/labels.ts';
 import type { Entry } from '../kit/fault-proxy.ts';
 
 /** Everything in a namespace that the operator made or works on, and the requests that led there. */

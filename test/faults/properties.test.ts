@@ -4,8 +4,8 @@ import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import {
   DeploymentSpec,
   type DeploymentResource,
-} from '../../src/schema/platform/custom-resources.ts';
-import { DEPLOYMENT, REVISION } from '../../src/schema/platform/labels.ts';
+} from '../../src/schema/platform/resources/custom-resources.ts';
+import { DEPLOYMENT, REVISION } from '../../src/schema/platform/objects/labels.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { differences, type World } from './oracle.ts';

@@ -1,11 +1,14 @@
 import { Writable } from 'node:stream';
-import { readControlPlaneConfig, type ControlPlaneConfig } from '../../src/config/control-plane.ts';
+import {
+  readControlPlaneConfig,
+  type ControlPlaneConfig,
+} from '../../src/config/platform/control-plane.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { createLog } from '../../src/log.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { TENANT } from '../../src/schema/platform/labels.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { TENANT } from '../../src/schema/platform/objects/labels.ts';
 import { step } from '../../dev/steps.ts';
 import { askedIn, makeTenant, type Tenant } from '../control-plane/kit/tenants.ts';
 import { startApiServer } from '../kit/api-server.ts';

@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { CURRENT_KEY } from '../../src/schema/wire/agent-key.ts';
-import { type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { ROTATE_KEY } from '../../src/schema/platform/labels.ts';
+import { type DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { ROTATE_KEY } from '../../src/schema/platform/objects/labels.ts';
 import { names } from '../../src/schema/names.ts';
 
 const PAUSE = 200;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { buildHealthRoutes } from '../../src/gateway/health-routes.ts';
-import type { Request } from '../../src/http/route.ts';
+import type { Request } from '../../src/http/routes/route.ts';
 import { expectListedMetrics } from '../kit/metric-names.ts';
 
 test('the metrics of the gateway have an age for each of its watches', async () => {

@@ -7,7 +7,7 @@ import {
 } from '../../src/git/credential.ts';
 import { buildGitPlaces } from '../../src/git/places.ts';
 import { listGitRepositories } from '../../src/git/repositories.ts';
-import { Lookups } from '../../src/http/lookups.ts';
+import { Lookups } from '../../src/http/outgoing/lookups.ts';
 import { startGitHubAppStub, type GitHubAppStub } from '../kit/github-app-stub.ts';
 
 /* GitHub itself is a stub here, which checks assertions with the App's public key. */

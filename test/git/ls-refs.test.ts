@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fetchHeadCommit } from '../../src/git/ls-refs.ts';
 import { buildGitPlaces } from '../../src/git/places.ts';
-import { Lookups } from '../../src/http/lookups.ts';
+import { Lookups } from '../../src/http/outgoing/lookups.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 
 const signal = new AbortController().signal;

@@ -6,7 +6,7 @@ import { requireAllowedHost } from '../../src/control-plane/git/connections.ts';
 import { fetchHeadCommit } from '../../src/git/ls-refs.ts';
 import { buildGitPlaces, type GitPlaces } from '../../src/git/places.ts';
 import { listGitRepositories } from '../../src/git/repositories.ts';
-import { Lookups } from '../../src/http/lookups.ts';
+import { Lookups } from '../../src/http/outgoing/lookups.ts';
 
 /* The owner of a name decides which address it has, and may change it once a connection is made. */
 const signal = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { isSignedBy, readPayload, parsePush } from '../../src/git/push-event.ts';
-import { GIT_KINDS } from '../../src/schema/platform/git-integration.ts';
+import { GIT_KINDS } from '../../src/schema/platform/source/git-integration.ts';
 import { AFTER, deleted, HEADERS, PAYLOADS } from './payloads.ts';
 
 const SECRET = "It's a Secret to Everybody";

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
 import Koa from 'koa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { listen, type ListeningServer } from '../../src/http/listen.ts';
+import { listen, type ListeningServer } from '../../src/http/server/listen.ts';
 import {
   createAuthority,
   createCertificate,

@@ -1,6 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { resolveClient, buildForwardedHeaders, buildTrusts } from '../../src/http/client.ts';
+import {
+  resolveClient,
+  buildForwardedHeaders,
+  buildTrusts,
+} from '../../src/http/callers/client.ts';
 
 /* Who has sent a request that proxies passed on. Anybody can write X-Forwarded-*; only trusted proxies are believed. */
 

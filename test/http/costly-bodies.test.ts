@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CostlyBodies } from '../../src/http/costly-bodies.ts';
+import { CostlyBodies } from '../../src/http/bodies/costly-bodies.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { resolveClient, isNeverTrusted } from '../../src/http/client.ts';
-import { answerJson } from '../../src/http/route.ts';
+import { resolveClient, isNeverTrusted } from '../../src/http/callers/client.ts';
+import { answerJson } from '../../src/http/routes/route.ts';
 import { plain, route, serve } from './kit.ts';
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findExcess } from '../../src/http/json-structure.ts';
+import { findExcess } from '../../src/http/bodies/json-structure.ts';
 
 const limits = { values: 10, names: 3 };
 const excess = (text: string): string | undefined => findExcess(Buffer.from(text), limits, 7)?.msg;

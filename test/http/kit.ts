@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
-import type { BodyLimits } from '../../src/http/body.ts';
-import { listen } from '../../src/http/listen.ts';
-import { buildRouteMaker, type Route } from '../../src/http/route.ts';
-import { createApp, type AppOptions } from '../../src/http/server.ts';
+import type { BodyLimits } from '../../src/http/bodies/body.ts';
+import { listen } from '../../src/http/server/listen.ts';
+import { buildRouteMaker, type Route } from '../../src/http/routes/route.ts';
+import { createApp, type AppOptions } from '../../src/http/server/server.ts';
 import { createLog } from '../../src/log.ts';
 
 export const route = buildRouteMaker<string>();

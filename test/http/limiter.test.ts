@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Limiter } from '../../src/http/limiter.ts';
+import { Limiter } from '../../src/http/limits/limiter.ts';
 
 test('lets so many in at a time, in the order in which they came', async () => {
   const gate = new Limiter(2);

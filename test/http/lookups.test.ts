@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Lookups } from '../../src/http/lookups.ts';
+import { Lookups } from '../../src/http/outgoing/lookups.ts';
 
 test('names below a domain whose servers keep silent hold up none below others', async () => {
   const silent = Promise.withResolvers<never[]>();

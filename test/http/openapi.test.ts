@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { openApiDocument } from '../../src/http/openapi.ts';
-import { answerJson, buildRouteMaker } from '../../src/http/route.ts';
+import { openApiDocument } from '../../src/http/routes/openapi.ts';
+import { answerJson, buildRouteMaker } from '../../src/http/routes/route.ts';
 
 const Page = Type.Object({ limit: Type.Integer({ default: 10 }), name: Type.String() });
 const route = buildRouteMaker()({

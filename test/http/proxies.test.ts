@@ -9,8 +9,8 @@ import { SettingsReader } from '../../src/config/env.ts';
 import { fetchFromHost } from '../../src/git/host.ts';
 import { buildGitPlaces } from '../../src/git/places.ts';
 import { sendPost } from '../../src/agent/webhooks/post.ts';
-import { Lookups } from '../../src/http/lookups.ts';
-import { chooseProxy, type Proxies } from '../../src/http/proxies.ts';
+import { Lookups } from '../../src/http/outgoing/lookups.ts';
+import { chooseProxy, type Proxies } from '../../src/http/outgoing/proxies.ts';
 import {
   createAuthority,
   createCertificate,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Problem } from '../../src/errors.ts';
-import { Places, Rate } from '../../src/http/quota.ts';
+import { Places, Rate } from '../../src/http/limits/quota.ts';
 
 const refusal = (act: () => unknown): { status: number; after: string | undefined } | undefined => {
   try {

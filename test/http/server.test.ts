@@ -6,9 +6,9 @@ import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../src/errors.ts';
-import { listen } from '../../src/http/listen.ts';
-import { answerJson, answerNoContent, answerText } from '../../src/http/route.ts';
-import { createApp } from '../../src/http/server.ts';
+import { listen } from '../../src/http/server/listen.ts';
+import { answerJson, answerNoContent, answerText } from '../../src/http/routes/route.ts';
+import { createApp } from '../../src/http/server/server.ts';
 import { createLog } from '../../src/log.ts';
 import { limits, plain, route, serve } from './kit.ts';
 

@@ -1,9 +1,9 @@
 import { Type, type TSchema } from 'typebox';
 import { expect, test } from 'vitest';
 import { Invalid, type FieldError } from '../../src/errors.ts';
-import { shareSchemaParts } from '../../src/http/shared-schemas.ts';
-import { createValidator } from '../../src/http/validate.ts';
-import { DeploymentCreateRequest } from '../../src/schema/platform/deployment.ts';
+import { shareSchemaParts } from '../../src/http/bodies/shared-schemas.ts';
+import { createValidator } from '../../src/http/bodies/validate.ts';
+import { DeploymentCreateRequest } from '../../src/schema/platform/deployment/deployment.ts';
 
 const Place = Type.Object(
   {

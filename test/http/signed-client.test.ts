@@ -4,7 +4,7 @@ import {
   isClientSignedBy,
   createClientSigner,
   SIGNATURE_HEADER,
-} from '../../src/http/signed-client.ts';
+} from '../../src/http/callers/signed-client.ts';
 
 /* The word of the gateway about a client is signed. Nobody else can write it, and it serves no other request. */
 

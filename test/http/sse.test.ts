@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { Unavailable } from '../../src/errors.ts';
-import { answerEvents, answerSlowJson } from '../../src/http/route.ts';
-import { buildHeartbeat, formatSseFrame } from '../../src/http/sse.ts';
+import { answerEvents, answerSlowJson } from '../../src/http/routes/route.ts';
+import { buildHeartbeat, formatSseFrame } from '../../src/http/routes/sse.ts';
 import { plain, route, serve } from './kit.ts';
 
 test.each([

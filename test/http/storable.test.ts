@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refuseUnstorable } from '../../src/http/storable.ts';
+import { refuseUnstorable } from '../../src/http/bodies/storable.ts';
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 const check = (text: string) => () => refuseUnstorable(JSON.parse(text), 'body');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { RecentAnswers } from '../../src/http/shared-answers.ts';
-import { TurnsByName } from '../../src/http/turns.ts';
+import { RecentAnswers } from '../../src/http/limits/shared-answers.ts';
+import { TurnsByName } from '../../src/http/limits/turns.ts';
 
 /* Work of several names that shares few places. */
 

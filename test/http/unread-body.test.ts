@@ -4,7 +4,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Unauthorized } from '../../src/errors.ts';
-import { answerJson } from '../../src/http/route.ts';
+import { answerJson } from '../../src/http/routes/route.ts';
 import { limits, plain, route, serve } from './kit.ts';
 
 const MEBIBYTE = 1024 * 1024;

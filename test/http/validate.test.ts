@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
 import { Invalid } from '../../src/errors.ts';
-import { createValidator } from '../../src/http/validate.ts';
+import { createValidator } from '../../src/http/bodies/validate.ts';
 import {
   buildFreeFormSchema,
   buildMapSchema,

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { streamWhileAllowed } from '../../src/http/while-allowed.ts';
+import { streamWhileAllowed } from '../../src/http/routes/while-allowed.ts';
 import { Forbidden, Unauthorized, Unavailable } from '../../src/errors.ts';
-import type { SseEvent } from '../../src/http/route.ts';
+import type { SseEvent } from '../../src/http/routes/route.ts';
 
 /** One event, then silence until somebody leaves. */
 async function* endless(signal: AbortSignal): AsyncGenerator<SseEvent> {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
-import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
+import type { PolicyRule } from '../../src/schema/platform/spec/policy-rule.ts';
 import { until } from './until.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';

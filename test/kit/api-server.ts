@@ -10,8 +10,8 @@ import { inject } from 'vitest';
 import { ensureParts } from '../../dev/cluster/parts.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { buildCrd } from '../../src/schema/platform/crd.ts';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { buildCrd } from '../../src/schema/platform/resources/crd.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
 import { kill, leashed } from './leash.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,5 @@
-import { type BackupResource } from '../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { type BackupResource } from '../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 
 type Given = { namespace: string; deployment: string; uid: string; backup: string };
 

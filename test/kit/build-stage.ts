@@ -1,8 +1,8 @@
 import { kinds } from '../../src/kube/kube.ts';
-import type { Builder } from '../../src/config/builder.ts';
-import type { OperatorSettings } from '../../src/config/operator.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { POD_SECURITY } from '../../src/schema/platform/labels.ts';
+import type { Builder } from '../../src/config/platform/builder.ts';
+import type { OperatorSettings } from '../../src/config/platform/operator.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { POD_SECURITY } from '../../src/schema/platform/objects/labels.ts';
 import { BUILDER, GIT } from './objects.ts';
 import type { OperatorGiven } from './operator.ts';
 import { openStage, type OperatedStage } from './stage.ts';

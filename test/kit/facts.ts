@@ -1,8 +1,8 @@
-import type { OperatorSettings } from '../../src/config/operator.ts';
+import type { OperatorSettings } from '../../src/config/platform/operator.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
 import type { WrittenFacts } from '../../src/operator/deployment/part.ts';
 import { DEPLOYMENT_PARTS } from '../../src/operator/deployment/parts.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { settings } from './objects.ts';
 
 /** Returns the facts of a deployment of which only that exists which the test names. */

@@ -1,4 +1,4 @@
-import { readGatewayConfig } from '../../src/config/gateway.ts';
+import { readGatewayConfig } from '../../src/config/platform/gateway.ts';
 import { startGateway, type Gateway } from '../../src/gateway/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { silentLog } from './log.ts';

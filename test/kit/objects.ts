@@ -1,14 +1,14 @@
-import type { Builder } from '../../src/config/builder.ts';
-import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
-import { readOperatorConfig } from '../../src/config/operator.ts';
+import type { Builder } from '../../src/config/platform/builder.ts';
+import type { OperatorConfig, OperatorSettings } from '../../src/config/platform/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import {
   type DeploymentResource,
   type DeploymentSpec,
-  type ObjectMeta,
   type RevisionResource,
-} from '../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { buildRevision } from '../../src/schema/platform/revision-of.ts';
+} from '../../src/schema/platform/resources/custom-resources.ts';
+import { type ObjectMeta } from '../../src/schema/platform/objects/object-meta.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { buildRevision } from '../../src/schema/platform/resources/revision-of.ts';
 
 type Template = DeploymentSpec['template'];
 type DeploymentGiven = {

@@ -2,12 +2,12 @@ import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/start.ts';
 import type { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
-import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
+import type { OperatorConfig, OperatorSettings } from '../../src/config/platform/operator.ts';
 import type { Log } from '../../src/log.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../src/schema/platform/custom-resources.ts';
+} from '../../src/schema/platform/resources/custom-resources.ts';
 import { until } from './until.ts';
 import { silentLog } from './log.ts';
 import { config, settings } from './objects.ts';

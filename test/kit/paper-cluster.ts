@@ -1,5 +1,5 @@
 import { NotFound } from '../../src/errors.ts';
-import type { OperatorSettings } from '../../src/config/operator.ts';
+import type { OperatorSettings } from '../../src/config/platform/operator.ts';
 import { Cache, buildObjectKey } from '../../src/kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
 import { isOfKind } from '../../src/kube/object-key.ts';
@@ -23,7 +23,7 @@ import { reconcileRevision } from '../../src/operator/revision/reconcile.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../src/schema/platform/custom-resources.ts';
+} from '../../src/schema/platform/resources/custom-resources.ts';
 import { statusFor } from './fake-kubelet.ts';
 import { silentLog } from './log.ts';
 import { settings } from './objects.ts';

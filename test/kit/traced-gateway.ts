@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { readGatewayConfig } from '../../src/config/gateway.ts';
+import { readGatewayConfig } from '../../src/config/platform/gateway.ts';
 import { openDoor } from '../../src/gateway/door.ts';
 import { HeldRequests } from '../../src/gateway/held-requests.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
-import { buildTrusts } from '../../src/http/client.ts';
-import { createClientSigner } from '../../src/http/signed-client.ts';
+import { buildTrusts } from '../../src/http/callers/client.ts';
+import { createClientSigner } from '../../src/http/callers/signed-client.ts';
 import { buildSpanStarter } from '../../src/tracing/request-spans.ts';
 import { openTracing } from '../../src/tracing/open.ts';
 import { startAgent } from './agent-server.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Cache, type Change } from '../../src/kube/cache.ts';
 import type { Faulty } from '../../src/kube/faulty-objects.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { DEPLOYMENT, FINALIZER } from '../../src/schema/platform/labels.ts';
+import { DEPLOYMENT, FINALIZER } from '../../src/schema/platform/objects/labels.ts';
 
 const object = (
   name: string,

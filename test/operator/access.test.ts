@@ -4,7 +4,7 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { mergeRules, operatorAccess } from '../../src/operator/access.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { accountWith, grant, rightsIn } from '../kit/account.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { openStage, type Stage } from '../kit/stage.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import { getReplicas } from '../../src/operator/pods/workload-state.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';

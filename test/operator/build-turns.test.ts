@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { TENANT } from '../../src/schema/platform/labels.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { TENANT } from '../../src/schema/platform/objects/labels.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';

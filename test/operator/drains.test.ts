@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import type { DeploymentSpec } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';

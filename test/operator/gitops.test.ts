@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { still, until } from '../kit/until.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readOperatorConfig, type OperatorSettings } from '../../src/config/operator.ts';
+import { readOperatorConfig, type OperatorSettings } from '../../src/config/platform/operator.ts';
 import { buildPasswordJob } from '../../src/operator/database/own/credentials/job.ts';
 import { buildDatabaseSet } from '../../src/operator/database/own/set.ts';
 import { buildStagedJob } from '../../src/operator/revision/build/staged-job.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readGatewayConfig } from '../../src/config/gateway.ts';
+import { readGatewayConfig } from '../../src/config/platform/gateway.ts';
 import { startGateway } from '../../src/gateway/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { buildWorkPath } from '../../src/schema/wire/work-report.ts';
 import { freePort } from '../kit/agent-server.ts';
 import { silentLog } from '../kit/log.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { RECONCILE_NOW, ROTATE_KEY } from '../../src/schema/platform/labels.ts';
+import { type DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { RECONCILE_NOW, ROTATE_KEY } from '../../src/schema/platform/objects/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { POD_SECURITY } from '../../src/schema/platform/labels.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { POD_SECURITY } from '../../src/schema/platform/objects/labels.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';

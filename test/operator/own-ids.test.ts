@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { DATA_USER, DATABASE_OF, RENEW_DATABASE } from '../../src/schema/platform/labels.ts';
+import {
+  DATA_USER,
+  DATABASE_OF,
+  RENEW_DATABASE,
+} from '../../src/schema/platform/objects/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { policyFor } from '../kit/policy.ts';
 import type { RunningOperator } from '../kit/operator.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Builder } from '../../src/config/builder.ts';
+import type { Builder } from '../../src/config/platform/builder.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { desiredDeployment } from '../kit/facts.ts';
 import { buildPasswordJob } from '../../src/operator/database/own/credentials/job.ts';
 import { buildStagedJob } from '../../src/operator/revision/build/staged-job.ts';
 import { buildRevisionWorkloads } from '../../src/operator/revision/desired.ts';
-import type { RevisionTemplate } from '../../src/schema/platform/custom-resources.ts';
+import type { RevisionTemplate } from '../../src/schema/platform/resources/custom-resources.ts';
 import { names } from '../../src/schema/names.ts';
 import { renderer, type Renderer } from '../charts/render.ts';
 import { testNamespace } from '../kit/api-server.ts';

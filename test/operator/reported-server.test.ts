@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
 import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import {
   buildWorkPath,
   type ServerFacts,

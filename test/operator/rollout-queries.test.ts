@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
-import type { RolloutSpec } from '../../src/schema/platform/rollout-spec.ts';
+import type { RolloutSpec } from '../../src/schema/platform/rollout/rollout-spec.ts';
 import { buildWorkPath } from '../../src/schema/wire/work-report.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { metricOf, type RunningOperator } from '../kit/operator.ts';

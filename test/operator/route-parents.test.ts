@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ParentRef } from '../../src/config/routes.ts';
+import type { ParentRef } from '../../src/config/platform/routes.ts';
 import { Forbidden, Unavailable } from '../../src/errors.ts';
 import type { Kube } from '../../src/kube/kube.ts';
 import { RouteParents } from '../../src/operator/view/route-parents.ts';

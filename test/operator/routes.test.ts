@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
-import type { OperatorSettings } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
+import type { OperatorSettings } from '../../src/config/platform/operator.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
-import type { DeploymentSpec } from '../../src/schema/platform/custom-resources.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
+import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
 import { accountWith, grant } from '../kit/account.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';

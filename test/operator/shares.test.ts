@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import type { RunStatus } from '../../src/schema/agent/run.ts';
-import { ROLLOUT } from '../../src/schema/platform/labels.ts';
+import { ROLLOUT } from '../../src/schema/platform/objects/labels.ts';
 import type { RunCounts } from '../../src/schema/wire/run-counts.ts';
 import type { RolloutPlan } from '../../src/schema/wire/rollout-plan.ts';
 import {

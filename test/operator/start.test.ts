@@ -3,7 +3,7 @@ import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
-import { REVISION } from '../../src/schema/platform/labels.ts';
+import { REVISION } from '../../src/schema/platform/objects/labels.ts';
 import { auditEvents } from '../kit/audit-log.ts';
 import { still, until } from '../kit/until.ts';
 import { DIGEST } from '../kit/fake-kubelet.ts';

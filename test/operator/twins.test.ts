@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DATA_WORD } from '../../src/config/uninstall.ts';
+import { DATA_WORD } from '../../src/config/platform/uninstall.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
 import { operatorAccess } from '../../src/operator/access.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { readOperatorConfig } from '../../src/config/operator.ts';
-import type { OperatorSettings } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/platform/operator.ts';
+import type { OperatorSettings } from '../../src/config/platform/operator.ts';
 import type { Cache } from '../../src/kube/cache.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, type Caches } from '../../src/operator/view/caches.ts';
@@ -8,9 +8,9 @@ import type { WorkQueue } from '../../src/operator/kernel/queue.ts';
 import { buildSettledOutcome } from '../../src/operator/kernel/outcome.ts';
 import { registerWakeUps } from '../../src/operator/wake.ts';
 import { BUILDER, deployment, fromGit, GIT } from '../kit/objects.ts';
-import { type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { COMPONENT } from '../../src/schema/platform/labels.ts';
+import { type DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { COMPONENT } from '../../src/schema/platform/objects/labels.ts';
 import { cacheIn, paperCluster, type Reader } from '../kit/paper-cluster.ts';
 import { changed, type Read } from '../kit/recorded-reads.ts';
 

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, type Caches } from '../../src/operator/view/caches.ts';
 import { WorkQueue } from '../../src/operator/kernel/queue.ts';
 import { registerWakeUps, type Queues } from '../../src/operator/wake.ts';
-import { DEPLOYMENT, REVISION } from '../../src/schema/platform/labels.ts';
+import { DEPLOYMENT, REVISION } from '../../src/schema/platform/objects/labels.ts';
 
 let caches: Caches;
 let queues: Queues;

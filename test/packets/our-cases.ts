@@ -1,14 +1,14 @@
 import { toPolicy, type Labels, type Policy } from '../../dev/cluster/native/policies/world.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import type { Backups } from '../../src/config/backups.ts';
+import type { Backups } from '../../src/config/platform/backups.ts';
 import {
   buildAgentPolicy,
   buildDatabasePolicy,
   buildJobPolicies,
   storePolicy,
 } from '../../src/operator/objects/network-policies.ts';
-import type { NetworkSpec } from '../../src/schema/platform/network-spec.ts';
-import { buildManagedLabels, type Component } from '../../src/schema/platform/labels.ts';
+import type { NetworkSpec } from '../../src/schema/platform/spec/network-spec.ts';
+import { buildManagedLabels, type Component } from '../../src/schema/platform/objects/labels.ts';
 import { deployment, settings } from '../kit/objects.ts';
 import { renderer } from '../charts/render.ts';
 import type { Case } from './table.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { call } from '../../dev/run/control-plane.ts';
-import type { Deployment } from '../../src/schema/platform/deployment.ts';
-import type { Revision } from '../../src/schema/platform/revision.ts';
+import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
+import type { Revision } from '../../src/schema/platform/deployment/revision.ts';
 import { deployCounting, marks, type CountingAgent, type Mark } from '../kit/counting-agent.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';

@@ -1,4 +1,4 @@
-import { readOperatorConfig, type OperatorSettings } from '../../src/config/operator.ts';
+import { readOperatorConfig, type OperatorSettings } from '../../src/config/platform/operator.ts';
 import { idOf, renderer } from '../charts/render.ts';
 
 /** Returns the settings that an operator gets from the chart with this `settings.route`. */

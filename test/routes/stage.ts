@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
-import type { DeploymentSpec } from '../../src/schema/platform/custom-resources.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
+import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { startApiServer } from '../kit/api-server.ts';
 import { newDeployment } from '../kit/objects.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import { until } from '../kit/until.ts';
 import type { Scene } from './fault.ts';
 

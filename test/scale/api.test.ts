@@ -1,6 +1,6 @@
 import type { Client } from '@langchain/langgraph-sdk';
 import { describe, expect, inject, test } from 'vitest';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import { deployCounting } from '../kit/counting-agent.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, inject, test } from 'vitest';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import { deployCounting, type CountingAgent } from '../kit/counting-agent.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';

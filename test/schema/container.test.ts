@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Container, EnvVar, Volume } from '../../src/schema/platform/container.ts';
+import { Container, EnvVar, Volume } from '../../src/schema/platform/spec/container.ts';
 import { DNS_LABEL } from '../../src/schema/dns-label.ts';
 import { accepts } from './accepts.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { buildCrd, toStructuralSchema } from '../../src/schema/platform/crd.ts';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { buildCrd, toStructuralSchema } from '../../src/schema/platform/resources/crd.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
 import {
   buildFreeFormSchema,
   buildMapSchema,

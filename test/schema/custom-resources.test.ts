@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { buildCrd } from '../../src/schema/platform/crd.ts';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { buildCrd } from '../../src/schema/platform/resources/crd.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
 import { everySchema, rootOf, type Schema } from './walk.ts';
 
 const specOf = (kind: (typeof KINDS)[number]): Schema => rootOf(kind).properties?.spec ?? {};

@@ -3,7 +3,7 @@ import {
   findIdHolder,
   chooseDeploymentId,
   listDeploymentIds,
-} from '../../src/schema/platform/deployment-ids.ts';
+} from '../../src/schema/platform/resources/deployment-ids.ts';
 import { deployment } from '../kit/objects.ts';
 
 const [A, B, CLAIMED] = ['a', 'b', 'c'].map(

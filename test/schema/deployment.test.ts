@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   DeploymentCreateRequest,
   DeploymentPatchRequest,
-} from '../../src/schema/platform/deployment.ts';
+} from '../../src/schema/platform/deployment/deployment.ts';
 import { accepts } from './accepts.ts';
 
 const whole = {

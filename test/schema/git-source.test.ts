@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { checkGitRef, checkGitUrl, findImageFault } from '../../src/schema/platform/git-source.ts';
+import {
+  checkGitRef,
+  checkGitUrl,
+  findImageFault,
+} from '../../src/schema/platform/source/git-source.ts';
 
 test.each([
   'https://example.com/team/agent.git',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import * as labels from '../../src/schema/platform/labels.ts';
+import * as labels from '../../src/schema/platform/objects/labels.ts';
 
 test('the selector of a component is a part of what its pods are labelled with', () => {
   for (const component of ['api', 'queue', 'database', 'agent'] as const) {

@@ -18,10 +18,11 @@ test.each([
   'src/agent/process/start.ts',
   'src/agent/graph-thread/main.ts',
   'src/agent/process-runner/main.ts',
+  'src/gateway/start.ts',
 ])('%s loads no custom resources, whose schemas its process never reads', (start) => {
   const loaded = listLoaded(start);
   expect(loaded.size).toBeGreaterThan(20);
   expect([...loaded].filter((file) => file.includes('schema/platform/'))).not.toContain(
-    'src/schema/platform/custom-resources.ts',
+    'src/schema/platform/resources/custom-resources.ts',
   );
 });

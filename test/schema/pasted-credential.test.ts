@@ -6,7 +6,7 @@ import {
   toUnixLines,
   toCanonicalPem,
   trimCredential,
-} from '../../src/schema/platform/pasted-credential.ts';
+} from '../../src/schema/platform/source/pasted-credential.ts';
 import { buildCredentialData } from '../../src/control-plane/git/resource.ts';
 
 /* Keys and tokens as people paste them. The keys are made by others' programs: Node's and ssh2. */

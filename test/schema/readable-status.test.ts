@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { stripUnreadableStatus } from '../../src/schema/platform/readable-status.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { stripUnreadableStatus } from '../../src/schema/platform/resources/readable-status.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
 const ready = {

@@ -14,8 +14,8 @@ const GIVEN = [
 test('every reason that the operator gives has its line in the reference, and every line is of a reason that it gives', () => {
   const sources = [
     ...globSync('src/operator/**/*.ts'),
-    'src/schema/platform/conditions.ts',
-    'src/schema/platform/object-fault.ts',
+    'src/schema/platform/objects/conditions.ts',
+    'src/schema/platform/objects/object-fault.ts',
     'src/schema/wire/backup-message.ts',
     'src/schema/wire/restore-message.ts',
   ]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { toConfiguredIntegration } from '../../src/schema/platform/git-connection.ts';
-import { parseRepoAddress, checkRepoUrl } from '../../src/schema/platform/repo-url.ts';
+import { toConfiguredIntegration } from '../../src/schema/platform/source/git-connection.ts';
+import { parseRepoAddress, checkRepoUrl } from '../../src/schema/platform/source/repo-url.ts';
 
 const github = {
   kind: 'github',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isReservedEnv } from '../../src/schema/platform/reserved-env.ts';
+import { isReservedEnv } from '../../src/schema/platform/deployment/reserved-env.ts';
 
 const ours = [
   'PORT',

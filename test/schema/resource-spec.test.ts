@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
 import {
   ORDERED_RESOURCE_FIELDS,
   ResourceSpec,
   UNUSED_RESOURCE_FIELDS,
-} from '../../src/schema/platform/resource-spec.ts';
+} from '../../src/schema/platform/spec/resource-spec.ts';
 import { toCamelKey } from '../../src/schema/types.ts';
 import { everySchema, rootOf } from './walk.ts';
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import {
   sortRevisions,
   buildRevision,
   hashTemplate,
-} from '../../src/schema/platform/revision-of.ts';
+} from '../../src/schema/platform/resources/revision-of.ts';
 import { formatCanonicalJson, hashJson } from '../../src/schema/canonical-json.ts';
 
 const deployment = (

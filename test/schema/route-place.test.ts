@@ -9,7 +9,7 @@ import {
   parseRoutePlace,
   ROUTE_PATH,
   isUniquePattern,
-} from '../../src/schema/platform/route-place.ts';
+} from '../../src/schema/platform/spec/route-place.ts';
 
 const label = 'a'.repeat(64);
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { SourceConfig, SourceRevisionConfigRequest } from '../../src/schema/platform/deployment.ts';
-import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import {
+  SourceConfig,
+  SourceRevisionConfigRequest,
+} from '../../src/schema/platform/deployment/deployment.ts';
+import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';
 import {
   buildCelHas,
   buildImmutableRule,
@@ -8,7 +11,7 @@ import {
   SOURCE_FIELDS,
   buildSourceRules,
   tagRule,
-} from '../../src/schema/platform/source-fields.ts';
+} from '../../src/schema/platform/source/source-fields.ts';
 import { everySchema, rootOf } from './walk.ts';
 
 const deployment = KINDS.find(({ kind }) => kind === 'Deployment');

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import {
   type DeploymentResource,
   type ListenerResource,
-} from '../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { TENANT } from '../../src/schema/platform/labels.ts';
+} from '../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
+import { TENANT } from '../../src/schema/platform/objects/labels.ts';
 import {
   resolveNamespaceTenant,
   chooseNamespaceOwners,
   resolveDeploymentTenant,
   resolveProjectTenant,
-} from '../../src/schema/platform/tenancy.ts';
+} from '../../src/schema/platform/resources/tenancy.ts';
 
 const listener = (
   name: string,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Type } from 'typebox';
-import { ResourceSpec } from '../../src/schema/platform/resource-spec.ts';
+import { ResourceSpec } from '../../src/schema/platform/spec/resource-spec.ts';
 import {
   toCamelKey,
   buildMapSchema,

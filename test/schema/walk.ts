@@ -1,5 +1,5 @@
-import { buildCrd } from '../../src/schema/platform/crd.ts';
-import type { CustomKind } from '../../src/schema/platform/custom-kinds.ts';
+import { buildCrd } from '../../src/schema/platform/resources/crd.ts';
+import type { CustomKind } from '../../src/schema/platform/resources/custom-kinds.ts';
 
 export type Schema = {
   type?: string;

@@ -8,7 +8,7 @@ import {
   waitForDeployment,
   type Api,
 } from '../../dev/run/control-plane.ts';
-import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { prober } from '../kit/prober.ts';

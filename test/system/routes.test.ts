@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { runProcess } from '../../dev/commands.ts';
 import { ensurePathTool } from '../../dev/cluster/path-tools.ts';
 import { fetchAgentKey, call, waitForDeployment, type Api } from '../../dev/run/control-plane.ts';
-import type { Condition } from '../../src/schema/platform/conditions.ts';
+import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { prober } from '../kit/prober.ts';
 import { installContour, PROXIES } from '../kit/routes/contour-pods.ts';

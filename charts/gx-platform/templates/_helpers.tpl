@@ -333,7 +333,7 @@ credentials there or believes their answers, and those that the administrator li
 
 {{/*
 Ends the render if the pattern `place` can give deployments of two namespaces the same host and path, as findMeeting of
-src/schema/platform/route-place.ts decides. No namespaces means any.
+src/schema/platform/spec/route-place.ts decides. No namespaces means any.
 */}}
 {{- define "gx.checkMeeting" -}}
 {{- $place := .place -}}

@@ -1,5 +1,5 @@
 import { NotFound } from '../../errors.ts';
-import type { Request } from '../../http/route.ts';
+import type { Request } from '../../http/routes/route.ts';
 import type { Assistant } from '../../schema/agent/assistant.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { getAssistants } from '../db/assistants/assistants.ts';
@@ -7,7 +7,7 @@ import type { Patterns } from '../db/base/permits.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { resolveAssistantId } from '../kernel/ids.ts';
-import { permitAssistant } from '../runs/permit-run.ts';
+import { permitAssistant } from '../runs/making/permit-run.ts';
 import { readVersions } from '../kernel/versions.ts';
 import { buildAgentCard, readInputKind, type Takes } from './agent-card.ts';
 import type { Door } from './security-schemes.ts';

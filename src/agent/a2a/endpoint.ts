@@ -1,7 +1,7 @@
 import type { AgentCard } from '@a2a-js/sdk';
 import type { TObject } from 'typebox';
 import { Problem } from '../../errors.ts';
-import { buildRpcRefusal, RPC_CODES } from '../../http/json-rpc.ts';
+import { buildRpcRefusal, RPC_CODES } from '../../http/routes/json-rpc.ts';
 import {
   answerJson,
   answerEvents,
@@ -9,9 +9,9 @@ import {
   type Reply,
   type Request,
   type SseEvent,
-} from '../../http/route.ts';
-import { createValidator, type Check } from '../../http/validate.ts';
-import { answerSlowly } from '../../http/web.ts';
+} from '../../http/routes/route.ts';
+import { createValidator, type Check } from '../../http/bodies/validate.ts';
+import { answerSlowly } from '../../http/routes/web.ts';
 import { A2A_REQUESTS, A2A_SENDS, A2A_STREAMS, A2A_WRITES } from '../../schema/agent/a2a.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';

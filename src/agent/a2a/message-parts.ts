@@ -1,7 +1,7 @@
 import type { Message } from '@a2a-js/sdk';
 import { Problem, Rejected } from '../../errors.ts';
-import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
-import { buildFileBlock, type ContentFile } from '../runs/content-files.ts';
+import { answerMeant, type AskedQuestion } from '../runs/making/asked.ts';
+import { buildFileBlock, type ContentFile } from '../runs/making/content-files.ts';
 import { canTakeFile, type Takes } from './agent-card.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 

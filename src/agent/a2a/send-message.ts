@@ -1,6 +1,6 @@
 import type { Message, SendMessageRequest } from '@a2a-js/sdk';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
-import type { Request } from '../../http/route.ts';
+import type { Request } from '../../http/routes/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
 import type { AgentCaller } from '../auth/caller.ts';
@@ -9,8 +9,8 @@ import { findTask, loadLastTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { buildContentKey, type RequestKey } from '../kernel/request-key.ts';
-import { makeRun, type CreatedRun, type CreateDeps } from '../runs/create.ts';
-import type { Readers } from '../runs/readers.ts';
+import { makeRun, type CreatedRun, type CreateDeps } from '../runs/making/create.ts';
+import type { Readers } from '../runs/reading/readers.ts';
 import type { Hears } from '../stream/bus.ts';
 import type { Takes } from './agent-card.ts';
 import { readAnswers, buildGraphInput } from './message-parts.ts';

@@ -1,10 +1,10 @@
 import { NotFound, Unavailable } from '../../errors.ts';
-import type { SseEvent } from '../../http/route.ts';
+import type { SseEvent } from '../../http/routes/route.ts';
 import { isUnfinished } from '../../schema/agent/run.ts';
 import { findTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { describeProgress } from '../runs/progress.ts';
-import type { Readers } from '../runs/readers.ts';
+import { describeProgress } from '../runs/reading/progress.ts';
+import type { Readers } from '../runs/reading/readers.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
 import {
   buildTaskForm,

@@ -1,6 +1,6 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
-import type { AskedQuestion } from '../runs/asked.ts';
-import { readLastContent, type ContentPart } from '../runs/content-files.ts';
+import type { AskedQuestion } from '../runs/making/asked.ts';
+import { readLastContent, type ContentPart } from '../runs/making/content-files.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /* A run in the form of a task. */

@@ -5,7 +5,7 @@ import { getAssistants, searchAssistants } from '../db/assistants/assistants.ts'
 import { resolveAssistantId } from '../kernel/ids.ts';
 import { readVersions } from '../kernel/versions.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { permitAssistant } from '../runs/permit-run.ts';
+import { permitAssistant } from '../runs/making/permit-run.ts';
 
 /** Agents that a list has at most. */
 const MOST_AGENTS = 1000;

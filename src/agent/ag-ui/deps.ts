@@ -1,7 +1,7 @@
 import type { Thread } from '../../schema/agent/thread.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import type { CancelDeps } from '../runs/cancel.ts';
-import type { CreateDeps } from '../runs/create.ts';
+import type { CancelDeps } from '../runs/executing/cancel.ts';
+import type { CreateDeps } from '../runs/making/create.ts';
 
 export type AgUiDeps = CreateDeps & CancelDeps & AgentDeps;
 

@@ -5,7 +5,7 @@ import {
   type Reply,
   type Request,
   type SseEvent,
-} from '../../http/route.ts';
+} from '../../http/routes/route.ts';
 import { AG_UI_MAJOR, type RunAgentInput, type StopAgentRun } from '../../schema/agent/ag-ui.ts';
 import { isUnfinished } from '../../schema/agent/run.ts';
 import { parseCursor } from '../../schema/agent/stream-event.ts';
@@ -15,8 +15,8 @@ import { getThread, loadThreadHead } from '../db/threads/threads.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { buildNamedId, isUuid } from '../kernel/ids.ts';
 import { buildContentKey, readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
-import { cancelRuns } from '../runs/cancel.ts';
-import { announceProtocolRun, createRun } from '../runs/create.ts';
+import { cancelRuns } from '../runs/executing/cancel.ts';
+import { announceProtocolRun, createRun } from '../runs/making/create.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
 import { planResume, planAgUiRun, readOldAnswer, type RunQuery } from './plan-run.ts';
 import { AG_UI_DIALECT, buildView, joinRun, streamRun, streamSnapshot } from './run-stream.ts';

@@ -1,7 +1,7 @@
 import { Invalid } from '../../errors.ts';
 import { parseJsonOr, type Json, isObject } from '../../schema/json.ts';
 import type { AgUiMessage } from '../../schema/agent/ag-ui.ts';
-import { buildFileBlock, readContentFile } from '../runs/content-files.ts';
+import { buildFileBlock, readContentFile } from '../runs/making/content-files.ts';
 
 /*
  * Messages of AG-UI as those of LangChain, and the other way. A tool's message has an id that follows from its call,

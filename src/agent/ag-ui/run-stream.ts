@@ -1,5 +1,5 @@
 import { NotFound, Unavailable } from '../../errors.ts';
-import type { SseDialect, SseEvent } from '../../http/route.ts';
+import type { SseDialect, SseEvent } from '../../http/routes/route.ts';
 import type { RunAgentInput } from '../../schema/agent/ag-ui.ts';
 import { isUnfinished, type Run } from '../../schema/agent/run.ts';
 import { START, type Cursor } from '../../schema/agent/stream-event.ts';
@@ -7,8 +7,8 @@ import type { Thread } from '../../schema/agent/thread.ts';
 import type { Json } from '../../schema/json.ts';
 import { listRuns, runProgress, selectActive } from '../db/runs/runs.ts';
 import { getThread } from '../db/threads/threads.ts';
-import { cancelRuns } from '../runs/cancel.ts';
-import type { CreatedRun } from '../runs/create.ts';
+import { cancelRuns } from '../runs/executing/cancel.ts';
+import type { CreatedRun } from '../runs/making/create.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
 import { loadThreadState } from './pinned-thread.ts';

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { AgentAccess } from '../../config/agent-access.ts';
+import type { AgentAccess } from '../../config/agent/agent-access.ts';
 import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { hashAgentKey, CURRENT_KEY, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';

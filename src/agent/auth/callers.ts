@@ -1,7 +1,7 @@
-import type { CallerLimits } from '../../config/agent.ts';
+import type { CallerLimits } from '../../config/agent/agent.ts';
 import { Invalid } from '../../errors.ts';
-import { deriveNetwork } from '../../http/addresses.ts';
-import { Places, Rate } from '../../http/quota.ts';
+import { deriveNetwork } from '../../http/outgoing/addresses.ts';
+import { Places, Rate } from '../../http/limits/quota.ts';
 import { ANONYMOUS, type AgentCaller } from './caller.ts';
 
 /** Returns the name under which a caller is bounded. */

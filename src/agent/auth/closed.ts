@@ -6,7 +6,7 @@ import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';
 import { openToAll, openToUser, type CallerRequest } from './authenticate.ts';
 import type { AgentCaller } from './caller.ts';
-import { readCredential, type ShownKey } from '../../http/shown-key.ts';
+import { readCredential, type ShownKey } from '../../http/callers/shown-key.ts';
 import type { TenantKeys } from '../../tokens/tenant-keys.ts';
 
 /** Schemes of the OpenAPI document of an agent that asks for a key. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Unauthorized } from '../../errors.ts';
-import { readCredential } from '../../http/shown-key.ts';
+import { readCredential } from '../../http/callers/shown-key.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { isAgentPass, type PassWords } from '../../schema/wire/agent-pass.ts';
 import { verifySignedPass } from '../../tokens/agent-pass.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AgentConfig } from '../../config/agent.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
 import type { Log } from '../../log.ts';
 import { deriveSigningKey } from '../../schema/wire/agent-key.ts';
 import { AgentKeys } from './agent-keys.ts';

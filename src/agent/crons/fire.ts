@@ -13,9 +13,9 @@ import {
 import type { NewRun } from '../db/runs/runs.ts';
 import { runUnderContext } from '../kernel/encryption-context.ts';
 import { createId } from '../kernel/ids.ts';
-import { notifyStopped } from '../runs/cancel.ts';
-import { insertOnHeldThread, wakeFor, type InsertDeps } from '../runs/insert.ts';
-import { planRun, type PlanDeps } from '../runs/plan.ts';
+import { notifyStopped } from '../runs/executing/cancel.ts';
+import { insertOnHeldThread, wakeFor, type InsertDeps } from '../runs/making/insert.ts';
+import { planRun, type PlanDeps } from '../runs/making/plan.ts';
 import { buildCronRun } from './call.ts';
 import { findNextDate } from './when.ts';
 

@@ -5,11 +5,11 @@ import { getCron, holdCron, insertCron, updateCron } from '../db/crons/crons.ts'
 import type { RunPermits } from '../db/runs/guarded-run-context.ts';
 import type { Database } from '../db/base/pool.ts';
 import { resolveAssistantId, createId } from '../kernel/ids.ts';
-import { runOnlyOnce, refuseGone } from '../runs/only-once.ts';
+import { runOnlyOnce, refuseGone } from '../runs/making/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import { checkFields } from '../runs/kwargs.ts';
-import { permitAssistant } from '../runs/permit-run.ts';
-import { checkCall, loadRunContext, type PlanDeps } from '../runs/plan.ts';
+import { checkFields } from '../runs/making/kwargs.ts';
+import { permitAssistant } from '../runs/making/permit-run.ts';
+import { checkCall, loadRunContext, type PlanDeps } from '../runs/making/plan.ts';
 import type { CronClock } from './clock.ts';
 import { pickCronCall, buildCronRun, toClientCron, type RunsCron } from './call.ts';
 import { mergeCronWhen, buildCronWhen } from './when.ts';

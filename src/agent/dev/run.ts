@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { type AgentAccess, OPEN_ACCESS } from '../../config/agent-access.ts';
-import { readAgentConfig, type AgentConfig } from '../../config/agent.ts';
+import { type AgentAccess, OPEN_ACCESS } from '../../config/agent/agent-access.ts';
+import { readAgentConfig, type AgentConfig } from '../../config/agent/agent.ts';
 import { LentEnvironment, readProcessEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
 import { buildAgentKey } from '../../schema/wire/agent-key.ts';
@@ -25,7 +25,7 @@ import { buildExampleInput } from './example-input.ts';
 import { findServedGraph, formatWelcome } from './welcome.ts';
 import { buildSystemAssistantId } from '../kernel/ids.ts';
 import { StartError } from '../../errors.ts';
-import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
+import type { DevelopmentOfPython, PythonSettings } from '../../config/agent/python.ts';
 import { choosePython } from '../graphs/python.ts';
 
 type Stage = {

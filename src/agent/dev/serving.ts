@@ -1,4 +1,4 @@
-import type { AgentConfig } from '../../config/agent.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
 import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import type { EncryptionSettings } from '../../config/encryption.ts';
+import type { EncryptionSettings } from '../../config/agent/encryption.ts';
 import { Rejected, Unavailable } from '../../errors.ts';
 import { AES_ID_BYTES, deriveAesKeyId, deriveKeyBytes } from '../../schema/agent/aes-key-id.ts';
 import {

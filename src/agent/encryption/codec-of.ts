@@ -1,4 +1,4 @@
-import type { EncryptionSettings } from '../../config/encryption.ts';
+import type { EncryptionSettings } from '../../config/agent/encryption.ts';
 import { StartError } from '../../errors.ts';
 import { buildAesCodec } from './aes.ts';
 import type { Codec } from './codec.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { toError, Problem, StartError, Unavailable } from '../../errors.ts';
-import { isSystemName } from '../../config/encryption.ts';
+import { isSystemName } from '../../config/agent/encryption.ts';
 import type { Log } from '../../log.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import type { CipherAnswer, CipherCall, DerivedContext } from '../../schema/wire/wall/cipher.ts';

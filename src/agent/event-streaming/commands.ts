@@ -1,14 +1,14 @@
 import { Conflict, Problem, Unavailable } from '../../errors.ts';
-import type { Request } from '../../http/route.ts';
+import type { Request } from '../../http/routes/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import { type AgentCaller, permitAccess } from '../auth/caller.ts';
 import { isAssistant } from '../kernel/ids.ts';
-import { runOnlyOnce } from '../runs/only-once.ts';
+import { runOnlyOnce } from '../runs/making/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import { announceProtocolRun, type CreateDeps, createRun } from '../runs/create.ts';
-import { askContext, type AskedContext } from '../runs/plan.ts';
-import type { Readers } from '../runs/readers.ts';
+import { announceProtocolRun, type CreateDeps, createRun } from '../runs/making/create.ts';
+import { askContext, type AskedContext } from '../runs/making/plan.ts';
+import type { Readers } from '../runs/reading/readers.ts';
 import { isLifecycle } from '../stream/protocol/last-run.ts';
 import { buildAgentTree } from './agent-tree.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ThreadQuestions } from '../db/threads/threads.ts';
-import type { Readers } from '../runs/readers.ts';
+import type { Readers } from '../runs/reading/readers.ts';
 import { isLifecycle, listQuestionIds } from '../stream/protocol/last-run.ts';
 import { buildAgentTree } from './agent-tree.ts';
 import type { Db } from '../db/base/pool.ts';

@@ -1,11 +1,11 @@
 import { toError, Problem, Unavailable } from '../../errors.ts';
-import type { Request } from '../../http/route.ts';
-import type { TextSocket } from '../../http/websocket.ts';
+import type { Request } from '../../http/routes/route.ts';
+import type { TextSocket } from '../../http/server/websocket.ts';
 import type { Log } from '../../log.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { createId } from '../kernel/ids.ts';
-import type { Readers } from '../runs/readers.ts';
+import type { Readers } from '../runs/reading/readers.ts';
 import { parseEventName } from '../stream/event-name.ts';
 import { isEventSelected, type EventFilter } from '../stream/protocol/filter.ts';
 import type { Batch } from '../stream/protocol/follow.ts';

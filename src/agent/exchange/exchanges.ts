@@ -1,5 +1,5 @@
 import { toError, Problem } from '../../errors.ts';
-import { CLIENT_LEFT } from '../../http/client-left.ts';
+import { CLIENT_LEFT } from '../../http/server/client-left.ts';
 import type {
   AnswerHead,
   BodyOf,

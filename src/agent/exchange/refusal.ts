@@ -1,4 +1,4 @@
-import { buildErrorReply } from '../../http/error-body.ts';
+import { buildErrorReply } from '../../http/routes/error-body.ts';
 import type { Refusal } from '../../schema/wire/wall/exchange.ts';
 
 /** Returns whatever was thrown as a client would hear it. */

@@ -1,5 +1,5 @@
 import { toError, Unavailable } from '../../errors.ts';
-import { isFault } from '../../http/error-body.ts';
+import { isFault } from '../../http/routes/error-body.ts';
 import type { Log } from '../../log.ts';
 import type { ExchangeMessage, OwnCall } from '../../schema/wire/wall/exchange.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from './exchanges.ts';

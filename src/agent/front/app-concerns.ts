@@ -1,4 +1,4 @@
-import { buildPathMatcher } from '../../http/path-matcher.ts';
+import { buildPathMatcher } from '../../http/routes/path-matcher.ts';
 import type { AgentRoute } from '../routes/route.ts';
 import type { UserCode } from '../user-code/host.ts';
 

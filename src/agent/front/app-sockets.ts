@@ -1,20 +1,20 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { toError, Forbidden, Problem } from '../../errors.ts';
-import { CLIENT_LEFT } from '../../http/client-left.ts';
-import type { FromPage, Trusts } from '../../http/client.ts';
+import { CLIENT_LEFT } from '../../http/server/client-left.ts';
+import type { FromPage, Trusts } from '../../http/callers/client.ts';
 import {
   resolveRequestClient,
   listHeaderPairs,
   filterMessageHeaders,
-} from '../../http/in-process.ts';
+} from '../../http/server/in-process.ts';
 import type {
   AcceptedSocket,
   MessagesHeard,
   MessageSocket,
   OtherSockets,
   RefusedSocket,
-} from '../../http/other-sockets.ts';
-import { mergeSocketKey } from '../../http/shown-key.ts';
+} from '../../http/server/other-sockets.ts';
+import { mergeSocketKey } from '../../http/callers/shown-key.ts';
 import type { Log } from '../../log.ts';
 import { SocketFrames, encodeSocketFrame } from '../../schema/wire/wall/socket-frames.ts';
 import type { CallerRequest } from '../auth/authenticate.ts';
@@ -27,7 +27,7 @@ import type { UserCode } from '../user-code/host.ts';
 import { buildAppRouteFinder } from './app-concerns.ts';
 import { stripPathPrefix } from './calls-inside.ts';
 import { ClientMessages } from './client-messages.ts';
-import { readBoundedBytes } from '../../http/bounded-bytes.ts';
+import { readBoundedBytes } from '../../http/bodies/bounded-bytes.ts';
 
 export type AppSocketSettings = {
   code: UserCode;

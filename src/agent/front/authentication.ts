@@ -1,4 +1,4 @@
-import type { AgentConfig } from '../../config/agent.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
 import { Unavailable, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
@@ -24,7 +24,7 @@ import type { GraphsFile } from '../gx-json/read.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
 import { UserCode } from '../user-code/host.ts';
-import type { PythonSettings } from '../../config/python.ts';
+import type { PythonSettings } from '../../config/agent/python.ts';
 import {
   buildPythonPlace,
   choosePython,

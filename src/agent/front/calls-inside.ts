@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { buildDirectClient } from '../../http/client.ts';
+import { buildDirectClient } from '../../http/callers/client.ts';
 import {
   listHeaderPairs,
   filterMessageHeaders,
   type InProcess,
   type Inside,
-} from '../../http/in-process.ts';
+} from '../../http/server/in-process.ts';
 import { openToAll } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { AnswerHere, AskedHere } from '../exchange/exchanges.ts';

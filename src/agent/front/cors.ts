@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Forbidden } from '../../errors.ts';
-import type { FromPage } from '../../http/client.ts';
-import { getClient } from '../../http/in-process.ts';
-import type { AppOptions } from '../../http/server.ts';
+import type { FromPage } from '../../http/callers/client.ts';
+import { getClient } from '../../http/server/in-process.ts';
+import type { AppOptions } from '../../http/server/server.ts';
 import type { Cors as Settings } from '../../schema/agent/gx-json.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { toError, Problem, Unavailable } from '../../errors.ts';
-import { CLIENT_LEFT } from '../../http/client-left.ts';
-import { buildDirectClient, type Client } from '../../http/client.ts';
-import { getClient, listHeaderPairs, filterMessageHeaders } from '../../http/in-process.ts';
-import type { AppOptions, Elsewhere, Origin } from '../../http/server.ts';
-import { watchRefusal } from '../../http/while-allowed.ts';
+import { CLIENT_LEFT } from '../../http/server/client-left.ts';
+import { buildDirectClient, type Client } from '../../http/callers/client.ts';
+import { getClient, listHeaderPairs, filterMessageHeaders } from '../../http/server/in-process.ts';
+import type { AppOptions, Elsewhere, Origin } from '../../http/server/server.ts';
+import { watchRefusal } from '../../http/routes/while-allowed.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { HeaderPairs } from '../../schema/wire/wall/exchange.ts';

@@ -1,6 +1,6 @@
 import { Forbidden, Problem } from '../../errors.ts';
-import { isLoopbackName } from '../../http/loopback.ts';
-import type { AppOptions } from '../../http/server.ts';
+import { isLoopbackName } from '../../http/outgoing/loopback.ts';
+import type { AppOptions } from '../../http/server/server.ts';
 import type { Cors } from '../../schema/agent/gx-json.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { buildOriginCheck } from './cors.ts';

@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
-import type { AgentConfig } from '../../config/agent.ts';
-import { buildTrusts, type FromPage, type Trusts } from '../../http/client.ts';
-import { InProcess } from '../../http/in-process.ts';
-import { openApiDocument } from '../../http/openapi.ts';
-import { addRequestSpans } from '../../http/request-spans.ts';
-import { createApp, type Answered, type AppOptions } from '../../http/server.ts';
-import { serveSockets, type Sockets } from '../../http/websocket.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
+import { buildTrusts, type FromPage, type Trusts } from '../../http/callers/client.ts';
+import { InProcess } from '../../http/server/in-process.ts';
+import { openApiDocument } from '../../http/routes/openapi.ts';
+import { addRequestSpans } from '../../http/server/request-spans.ts';
+import { createApp, type Answered, type AppOptions } from '../../http/server/server.ts';
+import { serveSockets, type Sockets } from '../../http/server/websocket.ts';
 import type { Cors, GxJson } from '../../schema/agent/gx-json.ts';
 import { buildSpanStarter } from '../../tracing/request-spans.ts';
 import { mergeAppDocument } from './app-document.ts';
 import { openToAll, type CallerRequest, type Guarding } from '../auth/authenticate.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import { KEY_SCHEMES } from '../auth/closed.ts';
-import { KEY_PROTOCOL, mergeSocketKey } from '../../http/shown-key.ts';
+import { KEY_PROTOCOL, mergeSocketKey } from '../../http/callers/shown-key.ts';
 import { readRequiredSchemes, readSecuritySchemes, mergeSecurity } from '../auth/document.ts';
 import { buildLimitName } from '../auth/callers.ts';
 import { hasPass, openToLook } from '../auth/passes.ts';
@@ -37,10 +37,10 @@ import {
   buildSystemRoutes,
   type ServerInfo,
 } from '../routes/system.ts';
-import { buildLogHeaderFilter } from '../runs/headers.ts';
+import { buildLogHeaderFilter } from '../runs/making/headers.ts';
 import type { UserCode } from '../user-code/host.ts';
 import { Problem } from '../../errors.ts';
-import { refuseUnstorable } from '../../http/storable.ts';
+import { refuseUnstorable } from '../../http/bodies/storable.ts';
 import { isObject, parseJsonOr } from '../../schema/json.ts';
 import { runUnderContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { PythonSettings } from '../../config/python.ts';
+import type { PythonSettings } from '../../config/agent/python.ts';
 import { isPythonProject, parseLockMembers } from '../../schema/uv-lock.ts';
 
 /* This file decides which Python runs graphs. */

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import process from 'node:process';
-import type { JobSettings } from '../../config/agent.ts';
-import type { PythonSettings } from '../../config/python.ts';
+import type { JobSettings } from '../../config/agent/agent.ts';
+import type { PythonSettings } from '../../config/agent/python.ts';
 
 /* This file decides how much of the machine, or of the pod, each graph thread and each process of graphs may take. */
 

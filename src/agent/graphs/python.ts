@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readUserCodeEnv } from '../../config/env.ts';
-import type { PythonSettings } from '../../config/python.ts';
+import type { PythonSettings } from '../../config/agent/python.ts';
 import {
   installCommand,
   chooseInterpreter,

@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { findGxFile, isOwnFile, readGxContent, readGxJson } from '../../config/gx-json-file.ts';
-import type { FileSection } from '../../config/gx-json.ts';
+import {
+  findGxFile,
+  isOwnFile,
+  readGxContent,
+  readGxJson,
+} from '../../config/agent/gx-json-file.ts';
+import type { FileSection } from '../../config/agent/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
 import {

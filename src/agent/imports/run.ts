@@ -1,4 +1,4 @@
-import type { ImportConfig } from '../../config/thread-import.ts';
+import type { ImportConfig } from '../../config/agent/thread-import.ts';
 import { toError, EXIT, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { openDatabase, type Database, type Db } from '../db/base/pool.ts';

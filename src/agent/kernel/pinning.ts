@@ -1,4 +1,4 @@
-import type { Pin } from '../../schema/platform/pins.ts';
+import type { Pin } from '../../schema/platform/rollout/pins.ts';
 
 /** The revision that this process is of, if it is of any, and how runs keep to theirs. */
 export type Pinning = { revision: string | undefined; pin: Pin };

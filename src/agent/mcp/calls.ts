@@ -4,15 +4,15 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import { Invalid, NotFound } from '../../errors.ts';
-import type { Request, SseEvent } from '../../http/route.ts';
+import type { Request, SseEvent } from '../../http/routes/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { deleteThreads } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import type { AskedQuestion } from '../runs/asked.ts';
-import { describeProgress } from '../runs/progress.ts';
-import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';
+import type { AskedQuestion } from '../runs/making/asked.ts';
+import { describeProgress } from '../runs/reading/progress.ts';
+import { runToEnd, type RunToEndDeps } from '../runs/making/run-to-end.ts';
 import { buildQuestionForm, mapQuestionsByKey, readResponses } from './questions.ts';
 import { parseRunEnd, buildFailedResult, buildStateResult, type Ended } from './results.ts';
 import type { WaitingCall } from './waiting-states.ts';

@@ -6,8 +6,8 @@ import type {
   Server,
   ServerContext,
 } from '@modelcontextprotocol/server';
-import type { Reply } from '../../http/route.ts';
-import { answerSlowResponse, answerWebResponse, toWebRequest } from '../../http/web.ts';
+import type { Reply } from '../../http/routes/route.ts';
+import { answerSlowResponse, answerWebResponse, toWebRequest } from '../../http/routes/web.ts';
 import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { readIdempotencyKey, refuseSeveral, type RequestKey } from '../kernel/request-key.ts';
@@ -23,7 +23,7 @@ import { loadPackage, type McpPackage } from './package.ts';
 import { Tools } from './tools.ts';
 import { type WaitingCall, buildStateCodec } from './waiting-states.ts';
 import { Problem } from '../../errors.ts';
-import { RPC_CODES } from '../../http/json-rpc.ts';
+import { RPC_CODES } from '../../http/routes/json-rpc.ts';
 import type { Log } from '../../log.ts';
 
 export type McpDeps = CallDeps & AgentDeps;

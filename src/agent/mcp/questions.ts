@@ -1,5 +1,5 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
-import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
+import { answerMeant, type AskedQuestion } from '../runs/making/asked.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /* A question of a graph as a form of the client, and the form as the answer that the graph goes on with. */

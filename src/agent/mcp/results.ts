@@ -1,8 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isUnfinished, type RunError, type RunStatus } from '../../schema/agent/run.ts';
 import { parseJsonText, type JsonText } from '../../schema/wire/wall/json-text.ts';
-import type { AskedQuestion } from '../runs/asked.ts';
-import { readContentFile, readLastContent, type ContentFile } from '../runs/content-files.ts';
+import type { AskedQuestion } from '../runs/making/asked.ts';
+import {
+  readContentFile,
+  readLastContent,
+  type ContentFile,
+} from '../runs/making/content-files.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 export type Ended =

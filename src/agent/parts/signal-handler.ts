@@ -4,9 +4,9 @@ import type { Signal } from '../db/base/signals.ts';
 import type { PinnedCalls } from '../graphs/pinned-calls.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { WorkReports } from '../queue/work-reports.ts';
-import type { Executor } from '../runs/executor.ts';
-import type { Keeper } from '../runs/keeper.ts';
-import type { Readers } from '../runs/readers.ts';
+import type { Executor } from '../runs/executing/executor.ts';
+import type { Keeper } from '../runs/executing/keeper.ts';
+import type { Readers } from '../runs/reading/readers.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
 type Deps = {

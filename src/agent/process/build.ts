@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import type { AgentBuildConfig } from '../../config/agent-build.ts';
+import type { AgentBuildConfig } from '../../config/agent/agent-build.ts';
 import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';

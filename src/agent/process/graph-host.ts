@@ -1,4 +1,4 @@
-import type { AgentConfig } from '../../config/agent.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
 import { StartError } from '../../errors.ts';
 import type { Language } from '../../schema/agent/code-place.ts';
 import type { GraphSource, ThreadStart } from '../../schema/wire/wall/graph-start.ts';

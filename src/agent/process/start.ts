@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AgentConfig } from '../../config/agent.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
 import {
   ASSISTANT_DEFAULTS,
   parseAssistantDefaults,
   type AssistantDefaults,
-} from '../../config/assistant-defaults.ts';
-import { listen, type ListeningServer } from '../../http/listen.ts';
+} from '../../config/agent/assistant-defaults.ts';
+import { listen, type ListeningServer } from '../../http/server/listen.ts';
 import type { Log } from '../../log.ts';
 import { collectAtRest } from '../../at-rest.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
@@ -21,7 +21,7 @@ import { waitForDatabase } from '../db/base/reach.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { buildCodec, type EncryptionModule } from '../encryption/codec-of.ts';
 import { tryCipher } from '../encryption/trial.ts';
-import { GateRun } from '../runs/gate-run.ts';
+import { GateRun } from '../runs/making/gate-run.ts';
 import { listServedFeatures } from './features.ts';
 import type { Feature } from '../routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { toError, Conflict } from '../../errors.ts';
-import type { JobSettings } from '../../config/agent.ts';
+import type { JobSettings } from '../../config/agent/agent.ts';
 import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
 import { claimByTickets, claimThreads, loadStragglers, type Claimed } from '../db/runs/leases.ts';

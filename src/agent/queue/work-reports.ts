@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { WorkReportSettings } from '../../config/work-reports.ts';
+import type { WorkReportSettings } from '../../config/agent/work-reports.ts';
 import { toError, Unavailable } from '../../errors.ts';
-import { readJsonAnswer } from '../../http/bounded-answer.ts';
+import { readJsonAnswer } from '../../http/bodies/bounded-answer.ts';
 import type { Log } from '../../log.ts';
 import { Pause, sleepUnlessAborted } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
@@ -23,8 +23,8 @@ import type { RunCounts } from '../../schema/wire/run-counts.ts';
 import { keepRolloutPlan } from '../db/runs/revisions.ts';
 import { queueWork } from '../db/runs/work.ts';
 import type { Database } from '../db/base/pool.ts';
-import { isClientSignedBy } from '../../http/signed-client.ts';
-import type { AskedOver } from '../../http/client.ts';
+import { isClientSignedBy } from '../../http/callers/signed-client.ts';
+import type { AskedOver } from '../../http/callers/client.ts';
 import { filterGatewayKeys } from '../../schema/wire/gateway-key.ts';
 
 /** Milliseconds from a change to its report: several changes make one. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { answerJson, answerNoContent, type Reply, type Request } from '../../http/route.ts';
+import { answerJson, answerNoContent, type Reply, type Request } from '../../http/routes/route.ts';
 import { Cards } from '../a2a/cards.ts';
 import { A2aEndpoint, buildTaskRefusal, countStartedTasks, type A2aDeps } from '../a2a/endpoint.ts';
 import type { AgentCaller } from '../auth/caller.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { answerJson } from '../../http/route.ts';
+import { answerJson } from '../../http/routes/route.ts';
 import { RunAgentInput, StopAgentRun } from '../../schema/agent/ag-ui.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { STRATEGIES } from '../../schema/agent/run.ts';

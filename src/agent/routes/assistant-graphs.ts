@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { answerJson, answerJsonText, bindRoutes, type Reply } from '../../http/route.ts';
+import { answerJson, answerJsonText, bindRoutes, type Reply } from '../../http/routes/route.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { readGraphSchemas, readSubgraphSchemas } from '../graph-types/graph-schemas.ts';

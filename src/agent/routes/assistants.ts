@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
-import { answerJson, answerNoContent, bindRoutes, type Reply } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes, type Reply } from '../../http/routes/route.ts';
 import {
   Assistant,
   AssistantCount,
@@ -29,8 +29,8 @@ import { selectActive } from '../db/runs/runs.ts';
 import { deleteThreads } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { createId } from '../kernel/ids.ts';
-import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
-import { isGiven } from '../runs/kwargs.ts';
+import { cancelRuns, type CancelDeps } from '../runs/executing/cancel.ts';
+import { isGiven } from '../runs/making/kwargs.ts';
 import { describeAnswer, buildPage, refused, buildAgentRoutes } from './route.ts';
 
 type Deps = CancelDeps & AgentDeps;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/routes/route.ts';
 import {
   Cron,
   CronCount,

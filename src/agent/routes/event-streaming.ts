@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import type { SocketRoute } from '../../http/websocket.ts';
-import { answerJson, answerEvents, type SseEvent } from '../../http/route.ts';
+import type { SocketRoute } from '../../http/server/websocket.ts';
+import { answerJson, answerEvents, type SseEvent } from '../../http/routes/route.ts';
 import { Command, EventStream } from '../../schema/agent/event-streaming.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import type { AgentCaller } from '../auth/caller.ts';

@@ -1,5 +1,5 @@
-import type { AgentConfig } from '../../config/agent.ts';
-import type { SocketRoute } from '../../http/websocket.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
+import type { SocketRoute } from '../../http/server/websocket.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { AgentCaller } from '../auth/caller.ts';

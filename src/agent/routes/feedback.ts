@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { admitStrangers } from '../../http/admission.ts';
-import { answerJson, answerNoContent, bindRoutes, type Reply } from '../../http/route.ts';
+import { admitStrangers } from '../../http/routes/admission.ts';
+import { answerJson, answerNoContent, bindRoutes, type Reply } from '../../http/routes/route.ts';
 import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/agent/feedback.ts';
 import { buildUuidSchema } from '../../schema/types.ts';
 import { askPermission } from '../auth/caller.ts';

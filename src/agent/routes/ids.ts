@@ -1,4 +1,4 @@
-import type { Request } from '../../http/route.ts';
+import type { Request } from '../../http/routes/route.ts';
 import type { AgentRoute } from './route.ts';
 
 /*

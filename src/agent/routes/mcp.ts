@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { buildRpcRefusal } from '../../http/json-rpc.ts';
+import { buildRpcRefusal } from '../../http/routes/json-rpc.ts';
 import { countCalls, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
 import type { Feature } from './feature.ts';
 import { type AgentRoute, buildAgentRoutes } from './route.ts';

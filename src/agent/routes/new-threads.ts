@@ -12,7 +12,7 @@ import {
 } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { createId } from '../kernel/ids.ts';
-import { runOnlyOnce, refuseGone } from '../runs/only-once.ts';
+import { runOnlyOnce, refuseGone } from '../runs/making/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import { applySupersteps } from './thread-state.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { AnswerDescription, Route } from '../../http/route.ts';
-import { buildRouteMakers } from '../../http/route.ts';
+import type { AnswerDescription, Route } from '../../http/routes/route.ts';
+import { buildRouteMakers } from '../../http/routes/route.ts';
 import { buildUuidSchema } from '../../schema/types.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 

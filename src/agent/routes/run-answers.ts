@@ -8,7 +8,7 @@ import {
   type Reply,
   type Request,
   type SseEvent,
-} from '../../http/route.ts';
+} from '../../http/routes/route.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { isUnfinished, RunCreate, type Run } from '../../schema/agent/run.ts';
 import {
@@ -22,9 +22,9 @@ import { askPermission, permitAccess, type AgentCaller } from '../auth/caller.ts
 import type { Patterns } from '../db/base/permits.ts';
 import { getRun, selectActive, type RunProgress } from '../db/runs/runs.ts';
 import { readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
-import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
-import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
-import type { FollowedRun, Readers } from '../runs/readers.ts';
+import { cancelRuns, type CancelDeps } from '../runs/executing/cancel.ts';
+import { createRun, type CreateDeps, type CreatedRun } from '../runs/making/create.ts';
+import type { FollowedRun, Readers } from '../runs/reading/readers.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
 import { readLastEventId, parseStreamModes } from './stream-query.ts';

@@ -6,7 +6,7 @@ import {
   answerSlowJsonText,
   bindRoutes,
   type Reply,
-} from '../../http/route.ts';
+} from '../../http/routes/route.ts';
 import {
   CancelQuery,
   isUnfinished,
@@ -20,7 +20,7 @@ import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import type { Db } from '../db/base/pool.ts';
 import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs/runs.ts';
 import { loadThreadHead } from '../db/threads/threads.ts';
-import { cancelRuns, toStopAction, type CancelAction } from '../runs/cancel.ts';
+import { cancelRuns, toStopAction, type CancelAction } from '../runs/executing/cancel.ts';
 import {
   goneAgain,
   describeAnswer,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
-import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/routes/route.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import {
   CancelMany,
@@ -14,8 +14,8 @@ import { buildUuidSchema } from '../../schema/types.ts';
 import { askPermission } from '../auth/caller.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import { readIdempotencyKey } from '../kernel/request-key.ts';
-import { cancelRuns, toStopAction } from '../runs/cancel.ts';
-import { createRuns } from '../runs/create.ts';
+import { cancelRuns, toStopAction } from '../runs/executing/cancel.ts';
+import { createRuns } from '../runs/making/create.ts';
 import { goneAgain, describeAnswer, refused, buildAgentRoutes } from './route.ts';
 import {
   answerEnd,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Conflict, Invalid, Rejected } from '../../errors.ts';
-import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/routes/route.ts';
 import { buildNullableSchema } from '../../schema/types.ts';
 import {
   StoreDelete,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { answerJson, answerText, type Reply } from '../../http/route.ts';
+import { answerJson, answerText, type Reply } from '../../http/routes/route.ts';
 import { checkQueue } from '../db/base/stats.ts';
 import { buildEnumSchema } from '../../schema/types.ts';
 import type { AgentDeps } from '../parts/deps.ts';

@@ -6,7 +6,7 @@ import {
   bindRoutes,
   type Reply,
   type Route,
-} from '../../http/route.ts';
+} from '../../http/routes/route.ts';
 import { buildLimitSchema } from '../../schema/agent/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/agent/thread.ts';
 import { buildUuidSchema } from '../../schema/types.ts';
@@ -23,8 +23,8 @@ import {
 import type { AgentDeps } from '../parts/deps.ts';
 import type { AnswerOfRevision, PinnedThread } from '../graphs/pinned-calls.ts';
 import { loadThreadCall } from '../graphs/thread-call.ts';
-import { HeldThreads } from '../runs/held-thread.ts';
-import { checkCheckpoint } from '../runs/plan.ts';
+import { HeldThreads } from '../runs/making/held-thread.ts';
+import { checkCheckpoint } from '../runs/making/plan.ts';
 import { describeAnswer, refused, ThreadPath, buildAgentRoutes } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { answerEvents } from '../../http/route.ts';
+import { answerEvents } from '../../http/routes/route.ts';
 import { formatEventId, THREAD_STREAM_MODES } from '../../schema/agent/stream-event.ts';
 import { NotFound } from '../../errors.ts';
 import { askPermission } from '../auth/caller.ts';

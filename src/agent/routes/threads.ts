@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/routes/route.ts';
 import { toThreadTtl } from '../../schema/agent/expiry.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import {
@@ -21,7 +21,7 @@ import { loadThreadTtl } from '../db/threads/thread-expiry.ts';
 import { deleteThreads, getThread, patchThread, loadThreadHead } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { readIdempotencyKey } from '../kernel/request-key.ts';
-import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
+import { cancelRuns, type CancelDeps } from '../runs/executing/cancel.ts';
 import { copyThreadOnce, createThreadOnce } from './new-threads.ts';
 import {
   goneAgain,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { answerText, bindRoutes } from '../../http/route.ts';
+import { answerText, bindRoutes } from '../../http/routes/route.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';

@@ -1,5 +1,5 @@
 import { Unavailable } from '../../errors.ts';
-import type { SseEvent } from '../../http/route.ts';
+import type { SseEvent } from '../../http/routes/route.ts';
 import {
   formatEventId,
   isAfter,

@@ -1,4 +1,4 @@
-import type { AgentConfig } from '../../config/agent.ts';
+import type { AgentConfig } from '../../config/agent/agent.ts';
 import { createLog, type Log, deriveTraceId } from '../../log.ts';
 import type { CollectorSettings } from '../../config/tracing.ts';
 import { OtlpExporter } from '../../tracing/exporter.ts';

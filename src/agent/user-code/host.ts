@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, StartError, Unavailable } from '../../errors.ts';
-import { isFault } from '../../http/error-body.ts';
+import { isFault } from '../../http/routes/error-body.ts';
 import type { Log } from '../../log.ts';
 import { checkProtocolVersion, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type {

@@ -18,8 +18,8 @@ import {
 import { isSealed } from '../encryption/codec.ts';
 import { runFields, type TracedCall } from '../kernel/run-fields.ts';
 import { readVersions } from '../kernel/versions.ts';
-import { chooseProxy } from '../../http/proxies.ts';
-import type { Lookups } from '../../http/lookups.ts';
+import { chooseProxy } from '../../http/outgoing/proxies.ts';
+import type { Lookups } from '../../http/outgoing/lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
 import { EACH, HostPlaces } from './host-places.ts';
 import { isOwnPath, type OwnRouteTargets } from './own-routes.ts';

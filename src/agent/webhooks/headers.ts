@@ -1,5 +1,5 @@
 import { StartError } from '../../errors.ts';
-import { CONNECTION_HEADERS } from '../../http/connection-headers.ts';
+import { CONNECTION_HEADERS } from '../../http/routes/connection-headers.ts';
 import type { WebhookSettings } from '../../schema/agent/gx-json.ts';
 
 /** The default of LangGraph's server. */

@@ -1,4 +1,4 @@
-import type { WebhookConfig } from '../../config/webhooks.ts';
+import type { WebhookConfig } from '../../config/agent/webhooks.ts';
 import { readProcessEnv } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
@@ -6,8 +6,8 @@ import type { Db } from '../db/base/pool.ts';
 import { OwnRouteTargets } from './own-routes.ts';
 import { Courier, type NotificationOf } from './courier.ts';
 import { buildWebhookHeaders } from './headers.ts';
-import { Lookups } from '../../http/lookups.ts';
-import type { Proxies } from '../../http/proxies.ts';
+import { Lookups } from '../../http/outgoing/lookups.ts';
+import type { Proxies } from '../../http/outgoing/proxies.ts';
 import { buildUrlPolicy } from './url-rules.ts';
 import { Webhooks } from './webhooks.ts';
 

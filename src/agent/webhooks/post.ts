@@ -1,6 +1,6 @@
 import { request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
-import { buildConnectionOptions, type Way } from '../../http/checked-request.ts';
+import { buildConnectionOptions, type Way } from '../../http/outgoing/checked-request.ts';
 import { decideSendOutcome, type SendOutcome } from './outcome-rules.ts';
 
 /** `way` leads to addresses that the URL's host was found to have, and that may be called, or through a proxy. */

@@ -1,5 +1,5 @@
 import type { WebhookSettings } from '../../schema/agent/gx-json.ts';
-import { parseAddress, getAddressKind } from '../../http/addresses.ts';
+import { parseAddress, getAddressKind } from '../../http/outgoing/addresses.ts';
 
 export type UrlPolicy = {
   requireHttps: boolean;

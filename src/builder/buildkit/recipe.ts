@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import { findDockerfileKey, isOfPython } from '../packages/demands.ts';
 import { readAgentSource } from '../packages/plan.ts';

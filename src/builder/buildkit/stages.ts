@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { toError, StageFailed } from '../../errors.ts';
 import type { PushedImage } from '../../schema/wire/build-message.ts';
 import { requireStageFile } from '../built-layers.ts';

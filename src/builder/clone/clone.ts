@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { ClonedCommit } from '../../schema/wire/build-message.ts';
-import { COMMIT, checkGitRef, checkGitUrl } from '../../schema/platform/git-source.ts';
+import { COMMIT, checkGitRef, checkGitUrl } from '../../schema/platform/source/git-source.ts';
 import { expandRef } from '../../git/ls-refs.ts';
 import { logLine, step } from '../progress.ts';
 import { keepJson, getTrustedPaths, getWorkPaths, type Cloned } from '../work.ts';

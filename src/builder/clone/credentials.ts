@@ -6,7 +6,7 @@ import {
   toUnixLines,
   toCanonicalPem,
   trimCredential,
-} from '../../schema/platform/pasted-credential.ts';
+} from '../../schema/platform/source/pasted-credential.ts';
 
 /** Git's settings that show a credential, and the texts that nobody may read. */
 export type ShownCredential = {

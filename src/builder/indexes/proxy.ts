@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { toError } from '../../errors.ts';
 import { logLine } from '../progress.ts';
 import { readPageForm, replaceLinks } from './pages.ts';
@@ -17,7 +17,7 @@ import {
   type IndexScope,
   type ProxiedScopes,
 } from './private-indexes.ts';
-import { readBoundedBytes } from '../../http/bounded-bytes.ts';
+import { readBoundedBytes } from '../../http/bodies/bounded-bytes.ts';
 
 type Scope = IndexScope & { at: string };
 type KnownIndexes = { scopes: Scope[]; problem?: string };

@@ -13,7 +13,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import type { Env } from '../../config/env.ts';
-import { readImageBuildConfig, type ImageBuildConfig } from '../../config/image-build.ts';
+import { readImageBuildConfig, type ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { StartError, StageFailed } from '../../errors.ts';
 import { writeRecipe } from '../buildkit/recipe.ts';
 import { build } from '../build.ts';

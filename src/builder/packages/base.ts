@@ -1,4 +1,4 @@
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 
 /** Stands for the base image where a Dockerfile already names it. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { isOfPackages, linkTree, readTree } from '../layers/tree.ts';
 import { logLine, step } from '../progress.ts';
 import { getWorkPaths } from '../work.ts';

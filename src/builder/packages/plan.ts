@@ -1,6 +1,11 @@
 import path from 'node:path';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
-import { findGxFile, readGxContent, readGxJson, type GxFile } from '../../config/gx-json-file.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
+import {
+  findGxFile,
+  readGxContent,
+  readGxJson,
+  type GxFile,
+} from '../../config/agent/gx-json-file.ts';
 import { toError, StageFailed } from '../../errors.ts';
 import { NEEDS_DOCKERFILE } from '../../schema/wire/build-message.ts';
 import { isFolder, type GxJson } from '../../schema/agent/gx-json.ts';

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { UsedIndexes } from '../indexes/use.ts';
 import { VENV } from '../layers/tree.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import type { ImageBuildConfig } from '../../config/image-build.ts';
+import type { ImageBuildConfig } from '../../config/jobs/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { StageReason } from '../../schema/wire/build-message.ts';
 import { runProgram } from '../command.ts';

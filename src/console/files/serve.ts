@@ -1,6 +1,6 @@
 import { NotFound, Problem } from '../../errors.ts';
-import type { AppOptions, Elsewhere } from '../../http/server.ts';
-import { PAGE_HEADERS } from '../../http/page-headers.ts';
+import type { AppOptions, Elsewhere } from '../../http/server/server.ts';
+import { PAGE_HEADERS } from '../../http/routes/page-headers.ts';
 import { buildFileEtag, type BuiltFile, type BuiltPage } from './built-files.ts';
 import { chooseEncoding, parsePageAim, isRoot, isPageRequest, setPageBase } from './place.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Forbidden, NotFound, Problem, Unauthorized, Unavailable } from '../../errors.ts';
-import { readText } from '../../http/bounded-answer.ts';
-import { SharedAnswers } from '../../http/shared-answers.ts';
+import { readText } from '../../http/bodies/bounded-answer.ts';
+import { SharedAnswers } from '../../http/limits/shared-answers.ts';
 import type { AgentPass } from '../../schema/wire/agent-pass.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
 import { buildInwardHeaders, type SentAlong } from '../headers.ts';

@@ -1,9 +1,9 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import { Conflict, Forbidden, NotFound, Problem, Unauthorized } from '../../errors.ts';
-import { getClient } from '../../http/in-process.ts';
-import { Places } from '../../http/quota.ts';
-import type { AppOptions, Elsewhere } from '../../http/server.ts';
-import { leaveUnreadLate } from '../../http/unread-body.ts';
+import { getClient } from '../../http/server/in-process.ts';
+import { Places } from '../../http/limits/quota.ts';
+import type { AppOptions, Elsewhere } from '../../http/server/server.ts';
+import { leaveUnreadLate } from '../../http/bodies/unread-body.ts';
 import type { ProcessPlace, ProcessDoor } from '../door.ts';
 import { hasBody, filterAgentHeaders, buildAgentHeaders, isEvents } from '../headers.ts';
 import type { BrowserSessions } from '../session/sessions.ts';

@@ -1,7 +1,7 @@
 import { NotFound, Problem } from '../../errors.ts';
-import { getClient } from '../../http/in-process.ts';
-import type { AppOptions, Elsewhere } from '../../http/server.ts';
-import { leaveUnreadLate } from '../../http/unread-body.ts';
+import { getClient } from '../../http/server/in-process.ts';
+import type { AppOptions, Elsewhere } from '../../http/server/server.ts';
+import { leaveUnreadLate } from '../../http/bodies/unread-body.ts';
 import type { EndOfSession } from '../../schema/wire/console-session.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
 import { buildNotSignedIn, type BrowserSessions } from '../session/sessions.ts';

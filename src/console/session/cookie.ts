@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FromPage } from '../../http/client.ts';
-import { isLoopbackName } from '../../http/loopback.ts';
+import type { FromPage } from '../../http/callers/client.ts';
+import { isLoopbackName } from '../../http/outgoing/loopback.ts';
 
 /** A cookie that holds a session: its name, and whether browsers send it over https alone. */
 export type SessionCookie = { name: string; isSecure: boolean };

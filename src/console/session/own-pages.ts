@@ -1,5 +1,5 @@
 import { Forbidden } from '../../errors.ts';
-import type { FromPage } from '../../http/client.ts';
+import type { FromPage } from '../../http/callers/client.ts';
 
 /** The header that the console's page sends with each request that may change something. */
 export const CONSOLE_HEADER = 'x-gx-console';

@@ -1,9 +1,9 @@
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../errors.ts';
-import { admitStrangers } from '../../http/admission.ts';
-import { readText } from '../../http/bounded-answer.ts';
-import { deriveNetwork } from '../../http/addresses.ts';
-import { Limiter } from '../../http/limiter.ts';
-import { Rate } from '../../http/quota.ts';
+import { admitStrangers } from '../../http/routes/admission.ts';
+import { readText } from '../../http/bodies/bounded-answer.ts';
+import { deriveNetwork } from '../../http/outgoing/addresses.ts';
+import { Limiter } from '../../http/limits/limiter.ts';
+import { Rate } from '../../http/limits/quota.ts';
 import {
   answerJson,
   answerNoContent,
@@ -11,9 +11,9 @@ import {
   type Reply,
   type Request,
   type Route,
-} from '../../http/route.ts';
+} from '../../http/routes/route.ts';
 import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
-import type { WhoAmI } from '../../schema/platform/whoami.ts';
+import type { WhoAmI } from '../../schema/platform/deployment/whoami.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
 import { chooseCookie } from './cookie.ts';
 import type { BrowserSessions } from './sessions.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Forbidden, Unauthorized } from '../../errors.ts';
-import type { Route } from '../../http/route.ts';
+import type { Route } from '../../http/routes/route.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { BearerTokens } from './bearer.ts';
 import type { Identity } from './claims.ts';

@@ -1,5 +1,5 @@
 import type { OidcConfig } from '../../config/oidc.ts';
-import type { Proxies } from '../../http/proxies.ts';
+import type { Proxies } from '../../http/outgoing/proxies.ts';
 import type { Log } from '../../log.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { type Identity, readIdentity } from './claims.ts';

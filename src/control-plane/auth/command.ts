@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { ControlPlaneConfig } from '../../config/control-plane.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { toError, Forbidden, StartError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import { parseExpiry, isExpired } from './expiry.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Conflict, Unavailable } from '../../errors.ts';
 import { kinds, type Kube } from '../../kube/kube.ts';
-import { PART_OF } from '../../schema/platform/labels.ts';
+import { PART_OF } from '../../schema/platform/objects/labels.ts';
 import { hasFormOfKey, hasMacOf } from './key-form.ts';
 
 /** The Secret that keys get their MAC from. Without it, a forged key looks like a good one. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { toError, Unavailable } from '../../errors.ts';
-import { SharedAnswers } from '../../http/shared-answers.ts';
+import { SharedAnswers } from '../../http/limits/shared-answers.ts';
 import type { Kube } from '../../kube/kube.ts';
 import { callKube } from '../kube-refusal.ts';
 import { MacCheck } from './key-mac.ts';

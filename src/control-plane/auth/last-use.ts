@@ -2,7 +2,7 @@ import { Conflict } from '../../errors.ts';
 import { kinds, type Kube, type LeaseObject } from '../../kube/kube.ts';
 import { formatMicroTime } from '../../kube/lease.ts';
 import type { Log } from '../../log.ts';
-import { API_KEY, PART_OF } from '../../schema/platform/labels.ts';
+import { API_KEY, PART_OF } from '../../schema/platform/objects/labels.ts';
 import { type ApiKey, buildKeyObjectName } from './keys.ts';
 
 /** A use is written at most this often, so that a busy key costs the API server a write in five minutes. */

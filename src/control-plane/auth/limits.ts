@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { KeyLimits } from '../../config/control-plane.ts';
+import type { KeyLimits } from '../../config/platform/control-plane.ts';
 import { Unauthorized } from '../../errors.ts';
-import { deriveNetwork } from '../../http/addresses.ts';
-import { Places, Rate } from '../../http/quota.ts';
-import type { Route } from '../../http/route.ts';
+import { deriveNetwork } from '../../http/outgoing/addresses.ts';
+import { Places, Rate } from '../../http/limits/quota.ts';
+import type { Route } from '../../http/routes/route.ts';
 import { FOR_DEPLOYMENT } from '../../schema/wire/auth-check.ts';
 import type { Caller } from '../caller.ts';
 import type { Authenticator } from './authenticate.ts';

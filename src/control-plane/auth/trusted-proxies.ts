@@ -1,6 +1,10 @@
-import type { ControlPlaneConfig } from '../../config/control-plane.ts';
-import { buildTrusts, type Trusts } from '../../http/client.ts';
-import { readClientSigner, isClientSignedBy, OF_CONTROL_PLANE } from '../../http/signed-client.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
+import { buildTrusts, type Trusts } from '../../http/callers/client.ts';
+import {
+  readClientSigner,
+  isClientSignedBy,
+  OF_CONTROL_PLANE,
+} from '../../http/callers/signed-client.ts';
 
 /**
  * Returns the trust in the proxies that the settings list, and in the console, which signs its word about a client.

@@ -1,6 +1,6 @@
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { Deployment } from '../../schema/platform/deployment.ts';
-import type { Revision } from '../../schema/platform/revision.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { Deployment } from '../../schema/platform/deployment/deployment.ts';
+import type { Revision } from '../../schema/platform/deployment/revision.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from './lookup.ts';

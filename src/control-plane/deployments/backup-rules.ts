@@ -1,6 +1,6 @@
-import type { DatabaseBackup } from '../../schema/platform/backup-asked.ts';
-import { scheduleFault } from '../../schema/platform/backup-schedule.ts';
-import type { DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
+import type { DatabaseBackup } from '../../schema/platform/backup/backup-asked.ts';
+import { scheduleFault } from '../../schema/platform/backup/backup-schedule.ts';
+import type { DeploymentPatchRequest } from '../../schema/platform/deployment/deployment.ts';
 import type { Broken } from './rules.ts';
 
 const AT = 'source_config.database_backup';

@@ -1,7 +1,10 @@
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import { AWAITED_BACKUP } from '../../schema/platform/labels.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { AWAITED_BACKUP } from '../../schema/platform/objects/labels.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
 import type { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';

@@ -13,10 +13,10 @@ import { randomUUID } from 'node:crypto';
 import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { DeploymentCreateRequest } from '../../schema/platform/deployment.ts';
-import { checkRepoUrl } from '../../schema/platform/repo-url.ts';
-import { resolveTenantId } from '../../schema/platform/tenancy.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { DeploymentCreateRequest } from '../../schema/platform/deployment/deployment.ts';
+import { checkRepoUrl } from '../../schema/platform/source/repo-url.ts';
+import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 
 /**
  * How long to wait for garbage collection to remove the leftovers of a deployment of the same name. It takes seconds.

@@ -1,9 +1,13 @@
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { SourceRevisionConfig, type Plan, type Secret } from '../../schema/platform/deployment.ts';
-import { buildRevision, hashTemplate } from '../../schema/platform/revision-of.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import {
+  SourceRevisionConfig,
+  type Plan,
+  type Secret,
+} from '../../schema/platform/deployment/deployment.ts';
+import { buildRevision, hashTemplate } from '../../schema/platform/resources/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 
 type Change = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { SseEvent } from '../../http/route.ts';
+import type { SseEvent } from '../../http/routes/route.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { buildTenantFilter } from './lookup.ts';

@@ -3,9 +3,9 @@ import type { ControlPlane } from '../control-plane.ts';
 import { buildTenantFilter } from './lookup.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { Invalid } from '../../errors.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { DeploymentCreateRequest } from '../../schema/platform/deployment.ts';
-import { MADE_BY } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { DeploymentCreateRequest } from '../../schema/platform/deployment/deployment.ts';
+import { MADE_BY } from '../../schema/platform/objects/labels.ts';
 import { hashJson } from '../../schema/canonical-json.ts';
 
 const hashKey = (key: string): string => hashJson(['idempotency-key', key]);

@@ -1,8 +1,8 @@
 import { NotFound } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import { CURRENT_KEY, PREVIOUS_KEY, type AgentKey } from '../../schema/wire/agent-key.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';

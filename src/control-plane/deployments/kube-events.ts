@@ -1,7 +1,7 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { names } from '../../schema/names.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { DeploymentKubeEvent } from '../../schema/platform/deployment-objects.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { DeploymentKubeEvent } from '../../schema/platform/objects/deployment-objects.ts';
 import type { ControlPlane } from '../control-plane.ts';
 
 type KubeEvent = KubeObject & {

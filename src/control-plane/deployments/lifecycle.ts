@@ -1,8 +1,11 @@
 import { Conflict } from '../../errors.ts';
 import { kinds, type JsonPatch } from '../../kube/kube.ts';
-import type { DeploymentResource, DeploymentSpec } from '../../schema/platform/custom-resources.ts';
-import type { LifecyclePatch } from '../../schema/platform/deployment-summary.ts';
-import { WAKE } from '../../schema/platform/labels.ts';
+import type {
+  DeploymentResource,
+  DeploymentSpec,
+} from '../../schema/platform/resources/custom-resources.ts';
+import type { LifecyclePatch } from '../../schema/platform/deployment/deployment-summary.ts';
+import { WAKE } from '../../schema/platform/objects/labels.ts';
 import { toResourceForm } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';

@@ -5,15 +5,18 @@ import { buildTenantFilter } from './lookup.ts';
 import { getDeploymentStatus } from './resource.ts';
 import { takeFirstPage, LONGEST_PAGE, takePage, paging } from '../paging.ts';
 import { Type, type Static } from 'typebox';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { Invalid } from '../../errors.ts';
 import {
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TYPES,
   Deployment,
   SOURCES,
-} from '../../schema/platform/deployment.ts';
-import { DEPLOYMENT_STATES, DeploymentSummary } from '../../schema/platform/deployment-summary.ts';
+} from '../../schema/platform/deployment/deployment.ts';
+import {
+  DEPLOYMENT_STATES,
+  DeploymentSummary,
+} from '../../schema/platform/deployment/deployment-summary.ts';
 import { buildDeploymentSummary } from './summary.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';
 import { buildClosedSchema, buildEnumSchema, buildOptionalFields } from '../../schema/types.ts';

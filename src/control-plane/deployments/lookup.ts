@@ -1,8 +1,9 @@
 import { Conflict, NotFound } from '../../errors.ts';
 import { limitObject } from '../../kube/bounds.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { resolveTenantId, resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/resources/tenancy.ts';
+import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 

@@ -5,8 +5,8 @@ import { Conflict } from '../../errors.ts';
 import type {
   DeploymentResource,
   TracingProjectResource,
-} from '../../schema/platform/custom-resources.ts';
-import { resolveProjectTenant } from '../../schema/platform/tenancy.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { resolveProjectTenant } from '../../schema/platform/resources/tenancy.ts';
 
 /**
  * Throws if the name is taken. It reads the owner of the name again, because the object that the watch shows may have

@@ -15,23 +15,23 @@ import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
-import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
+import type { BackupSpec } from '../../schema/platform/backup/backup-spec.ts';
 import type {
   DeploymentResource,
   DeploymentSpec,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
 import type {
   Deployment,
   DeploymentPatchRequest,
   RolloutMoveRequest,
-} from '../../schema/platform/deployment.ts';
-import { ROLLOUT } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/deployment/deployment.ts';
+import { ROLLOUT } from '../../schema/platform/objects/labels.ts';
 import {
   parseRolloutMove,
   moveText,
   type RolloutMove,
-} from '../../schema/platform/rollout-move.ts';
+} from '../../schema/platform/rollout/rollout-move.ts';
 
 export type PatchOptions = {
   id: string;

@@ -1,5 +1,5 @@
 import { Rejected } from '../../errors.ts';
-import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
+import type { ListenerResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { WantedDeployment } from './rules.ts';
 
 export type Placement = { namespace: string; listener: string };

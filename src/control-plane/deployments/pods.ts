@@ -3,9 +3,9 @@ import { toLabelValue } from '../../schema/names.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import type { DeploymentPod } from '../../schema/platform/deployment-objects.ts';
-import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import type { DeploymentPod } from '../../schema/platform/objects/deployment-objects.ts';
+import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/platform/objects/labels.ts';
 import type { ControlPlane } from '../control-plane.ts';
 
 type ContainerState = { reason?: string; message?: string; exitCode?: number };

@@ -15,7 +15,7 @@ import { kinds } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
 
 /** Asks for a revision's template again, with the secrets and sizes it had. Redeploy and rollback are the same. */
 export function deployAgain(

@@ -1,6 +1,6 @@
-import { checkAgentEnvironment } from '../../config/agent.ts';
-import type { Secret } from '../../schema/platform/deployment.ts';
-import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
+import { checkAgentEnvironment } from '../../config/agent/agent.ts';
+import type { Secret } from '../../schema/platform/deployment/deployment.ts';
+import { isReservedEnv } from '../../schema/platform/deployment/reserved-env.ts';
 import type { Broken } from './rules.ts';
 
 /**

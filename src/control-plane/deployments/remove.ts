@@ -6,7 +6,7 @@ import { callKube } from '../kube-refusal.ts';
 import { buildRequestedByPatch } from '../requested-by.ts';
 import { Conflict, Problem } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /**
  * The things that are deleted with a deployment beyond its own objects. By default the tracing project stays, and the

@@ -1,7 +1,10 @@
 import { Conflict, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { toReplacementSpec, type ReplaceAsked } from '../../schema/platform/restore-asked.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import {
+  toReplacementSpec,
+  type ReplaceAsked,
+} from '../../schema/platform/backup/restore-asked.ts';
 import type { BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';

@@ -3,8 +3,8 @@ import {
   type DeploymentSpec,
   type ListenerResource,
   type RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../schema/platform/api-group.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
 import {
   SourceConfig,
   SourceRevisionConfig,
@@ -12,18 +12,18 @@ import {
   type DeploymentCreateRequest,
   type DeploymentStatus,
   type Secret,
-} from '../../schema/platform/deployment.ts';
-import { RESTORED, ROUTED } from '../../schema/platform/conditions.ts';
-import { toBackupSpec, backupShown } from '../../schema/platform/backup-asked.ts';
-import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
-import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
-import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+} from '../../schema/platform/deployment/deployment.ts';
+import { RESTORED, ROUTED } from '../../schema/platform/objects/conditions.ts';
+import { toBackupSpec, backupShown } from '../../schema/platform/backup/backup-asked.ts';
+import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/spec/database-spec.ts';
+import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/objects/labels.ts';
+import { ResourceSpec } from '../../schema/platform/spec/resource-spec.ts';
 import {
   toRolloutSpec,
   toRolloutConfig,
   type CandidateRevision,
-} from '../../schema/platform/rollout-spec.ts';
-import { type CloneRequest, toRestoreSpec } from '../../schema/platform/restore-asked.ts';
+} from '../../schema/platform/rollout/rollout-spec.ts';
+import { type CloneRequest, toRestoreSpec } from '../../schema/platform/backup/restore-asked.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';

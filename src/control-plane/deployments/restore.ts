@@ -1,4 +1,4 @@
-import { readEncryptionSettings } from '../../config/encryption.ts';
+import { readEncryptionSettings } from '../../config/agent/encryption.ts';
 import { SettingsReader } from '../../config/env.ts';
 import { Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
@@ -8,10 +8,16 @@ import {
   filterGoodBackups,
   findBackupBefore,
   findReplacementTime,
-} from '../../schema/platform/backup-choice.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { DeploymentCreateRequest, Secret } from '../../schema/platform/deployment.ts';
-import type { CloneRequest, RestoreAsked } from '../../schema/platform/restore-asked.ts';
+} from '../../schema/platform/resources/backup-choice.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import type {
+  DeploymentCreateRequest,
+  Secret,
+} from '../../schema/platform/deployment/deployment.ts';
+import type { CloneRequest, RestoreAsked } from '../../schema/platform/backup/restore-asked.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { callKube } from '../kube-refusal.ts';

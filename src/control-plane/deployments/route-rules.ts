@@ -1,11 +1,11 @@
-import type { RouteSettings } from '../../config/routes.ts';
+import type { RouteSettings } from '../../config/platform/routes.ts';
 import {
   expandRoutePattern,
   findOverlap,
   isGranted,
   parseRoutePlace,
   type RoutePlace,
-} from '../../schema/platform/route-place.ts';
+} from '../../schema/platform/spec/route-place.ts';
 import type { Broken } from './rules.ts';
 
 type RouteGrants = {

@@ -23,15 +23,15 @@ import { checkPlaces } from '../pod-policy/place-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { checkPodRules } from '../pod-policy/rules.ts';
 import { Invalid, Rejected } from '../../errors.ts';
-import { VOLUME_GROWN } from '../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
+import { VOLUME_GROWN } from '../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { CUSTOM_URI } from '../../schema/platform/spec/database-spec.ts';
 import type {
   Deployment,
   DeploymentCreateRequest,
   DeploymentPatchRequest,
-} from '../../schema/platform/deployment.ts';
-import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+} from '../../schema/platform/deployment/deployment.ts';
+import type { ResourceSpec } from '../../schema/platform/spec/resource-spec.ts';
 
 /** A change of a deployment that a request asks for. */
 export type DeploymentChange = {

@@ -1,24 +1,31 @@
-import type { Hosting } from '../../config/control-plane.ts';
+import type { Hosting } from '../../config/platform/control-plane.ts';
 import type { FieldError } from '../../errors.ts';
 import type {
   Deployment,
   DeploymentCreateRequest,
   DeploymentPatchRequest,
   Secret,
-} from '../../schema/platform/deployment.ts';
-import { checkAuthSpec } from '../../schema/platform/auth-spec.ts';
-import { checkGitRef, checkGitUrl, findImageFault } from '../../schema/platform/git-source.ts';
-import { checkObjectPart, SPEC_LIMIT } from '../../schema/platform/object-fault.ts';
-import { checkRollout } from '../../schema/platform/rollout-spec.ts';
-import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
-import { ORDERED_RESOURCE_FIELDS } from '../../schema/platform/resource-spec.ts';
+} from '../../schema/platform/deployment/deployment.ts';
+import { checkAuthSpec } from '../../schema/platform/spec/auth-spec.ts';
+import {
+  checkGitRef,
+  checkGitUrl,
+  findImageFault,
+} from '../../schema/platform/source/git-source.ts';
+import { checkObjectPart, SPEC_LIMIT } from '../../schema/platform/objects/object-fault.ts';
+import { checkRollout } from '../../schema/platform/rollout/rollout-spec.ts';
+import { isReservedEnv } from '../../schema/platform/deployment/reserved-env.ts';
+import { ORDERED_RESOURCE_FIELDS } from '../../schema/platform/spec/resource-spec.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 import {
   SOURCE_FIELDS,
   TAG_PREFIX,
   type SourceField,
-} from '../../schema/platform/source-fields.ts';
-import { isTooLargeVariable, MAX_VARIABLE_BYTES } from '../../schema/platform/variable-size.ts';
+} from '../../schema/platform/source/source-fields.ts';
+import {
+  isTooLargeVariable,
+  MAX_VARIABLE_BYTES,
+} from '../../schema/platform/spec/variable-size.ts';
 import type { Json } from '../../schema/json.ts';
 
 /** A deployment as wanted: a create, or a stored one with a patch merged in. */

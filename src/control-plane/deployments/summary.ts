@@ -1,14 +1,14 @@
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
 import type {
   DeploymentDetails,
   DeploymentSummary,
   Lifecycle,
   RevisionSummary,
-} from '../../schema/platform/deployment-summary.ts';
-import { PUSHED_AT } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/deployment/deployment-summary.ts';
+import { PUSHED_AT } from '../../schema/platform/objects/labels.ts';
 import { getDeploymentStatus, isManaged } from './resource.ts';
 import { getRevisionStatus } from '../revisions/resource.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';

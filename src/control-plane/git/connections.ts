@@ -3,8 +3,8 @@ import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { readGitCredential, fetchGitToken, type GitToken } from '../../git/credential.ts';
 import { listGitRepositories } from '../../git/repositories.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { ListedRepository } from '../../schema/platform/git-integration.ts';
-import { GIT_INTEGRATION, PART_OF, TENANT } from '../../schema/platform/labels.ts';
+import type { ListedRepository } from '../../schema/platform/source/git-integration.ts';
+import { GIT_INTEGRATION, PART_OF, TENANT } from '../../schema/platform/objects/labels.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { callKube } from '../kube-refusal.ts';
@@ -17,8 +17,8 @@ import {
   resolveHost,
 } from './resource.ts';
 import type { GitPlaces } from '../../git/places.ts';
-import { resolveCallableAddresses } from '../../http/checked-request.ts';
-import { parseRepoAddress, type RepoAddress } from '../../schema/platform/repo-url.ts';
+import { resolveCallableAddresses } from '../../http/outgoing/checked-request.ts';
+import { parseRepoAddress, type RepoAddress } from '../../schema/platform/source/repo-url.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'stored'>;
 type SecretPlane = Pick<Plane, 'config' | 'kube'>;

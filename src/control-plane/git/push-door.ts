@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Unauthorized } from '../../errors.ts';
 import { isSignedBy } from '../../git/push-event.ts';
-import { deriveNetwork } from '../../http/addresses.ts';
-import { Places, Rate } from '../../http/quota.ts';
+import { deriveNetwork } from '../../http/outgoing/addresses.ts';
+import { Places, Rate } from '../../http/limits/quota.ts';
 import { kinds } from '../../kube/kube.ts';
-import { trimCredential } from '../../schema/platform/pasted-credential.ts';
+import { trimCredential } from '../../schema/platform/source/pasted-credential.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
 

@@ -1,20 +1,20 @@
 import { Type, type Static } from 'typebox';
-import { type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../schema/platform/api-group.ts';
-import { UnmatchedPushShown } from '../../schema/platform/deployment-summary.ts';
-import type { GitIntegration } from '../../schema/platform/git-connection.ts';
+import { type GitIntegrationResource } from '../../schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
+import { UnmatchedPushShown } from '../../schema/platform/deployment/deployment-summary.ts';
+import type { GitIntegration } from '../../schema/platform/source/git-connection.ts';
 import {
   GIT_KINDS,
   GitIntegrationSpec,
   type GitKind,
-} from '../../schema/platform/git-integration.ts';
+} from '../../schema/platform/source/git-integration.ts';
 import {
   findCredentialFault,
   findPrivateKeyFault,
   toUnixLines,
   toCanonicalPem,
   trimCredential,
-} from '../../schema/platform/pasted-credential.ts';
+} from '../../schema/platform/source/pasted-credential.ts';
 import type { UnmatchedPush } from '../stored/shared-pushes.ts';
 import {
   buildClosedSchema,

@@ -1,7 +1,10 @@
 import { Type, type Static } from 'typebox';
-import { ListenerSpec, type ListenerResource } from '../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../schema/platform/api-group.ts';
-import { resolveTenantId } from '../../schema/platform/tenancy.ts';
+import {
+  ListenerSpec,
+  type ListenerResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
+import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 import {
   buildClosedSchema,
   buildDateTimeSchema,

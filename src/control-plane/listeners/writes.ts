@@ -10,10 +10,10 @@ import { buildRequestedBy, buildRequestedByPatch } from '../requested-by.ts';
 import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
-import { TENANT } from '../../schema/platform/labels.ts';
-import { findOverlap, isByPattern } from '../../schema/platform/route-place.ts';
-import { resolveTenantId } from '../../schema/platform/tenancy.ts';
+import type { ListenerResource } from '../../schema/platform/resources/custom-resources.ts';
+import { TENANT } from '../../schema/platform/objects/labels.ts';
+import { findOverlap, isByPattern } from '../../schema/platform/spec/route-place.ts';
+import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
 type ListenerDeps = Pick<Plane, 'config' | 'stored'>;

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { COMPONENT, REVISION } from '../../schema/platform/labels.ts';
+import { COMPONENT, REVISION } from '../../schema/platform/objects/labels.ts';
 
 /** Newest first. The name decides between pods of one second. */
 const compareAge = ({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number =>

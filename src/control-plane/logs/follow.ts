@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, Unavailable } from '../../errors.ts';
-import type { SseEvent } from '../../http/route.ts';
+import type { SseEvent } from '../../http/routes/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { skipGone } from '../stored/follow.ts';
 import { BestLines, compareOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
 import { noteEnd, type LogFeeds } from './feeds.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import type { RevisionStatus } from '../../schema/platform/revision.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { RevisionStatus } from '../../schema/platform/deployment/revision.ts';
 import { toLogEntry, isMatchingLine, logCursor, decodeLogCursor } from './lines.ts';
 import type { LogReads } from './log-reads.ts';
 import type { LogSource } from './pod-logs.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
-import { Places } from '../../http/quota.ts';
-import { resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
+import { Places } from '../../http/limits/quota.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/resources/tenancy.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { Line } from './best-lines.ts';
 import { readPodLogs, type LogRequest, type LogSource, type TakeLines } from './pod-logs.ts';

@@ -5,14 +5,14 @@ import { kinds, type Kube, type KubeObject, type PodLogOptions } from '../../kub
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
 import {
   AGENTS_NAMESPACE,
   COMPONENT,
   DEPLOYMENT,
   REVISION,
   REVISION_UID,
-} from '../../schema/platform/labels.ts';
+} from '../../schema/platform/objects/labels.ts';
 import { AGENT_CONTAINER, BUILD_STAGES, toLabelValue, BUILD_LOG_KEY } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { compareOrder, type Line } from './best-lines.ts';

@@ -1,4 +1,4 @@
-import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+import type { ResourceSpec } from '../../schema/platform/spec/resource-spec.ts';
 
 /*
  * Which images a REST user may run. Nodes pull images that the platform built with a credential of the registry, which

@@ -1,5 +1,8 @@
-import type { Grant } from '../../config/control-plane.ts';
-import type { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
+import type { Grant } from '../../config/platform/control-plane.ts';
+import type {
+  Deployment,
+  DeploymentPatchRequest,
+} from '../../schema/platform/deployment/deployment.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
 /*

@@ -1,8 +1,13 @@
-import type { Grant } from '../../config/control-plane.ts';
+import type { Grant } from '../../config/platform/control-plane.ts';
 import { Rejected } from '../../errors.ts';
 import { kinds, type Kind, type Kube } from '../../kube/kube.ts';
-import { DEPLOYMENT, FOR_AGENTS, PART_OF, SECRETS_OF } from '../../schema/platform/labels.ts';
-import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+import {
+  DEPLOYMENT,
+  FOR_AGENTS,
+  PART_OF,
+  SECRETS_OF,
+} from '../../schema/platform/objects/labels.ts';
+import type { ResourceSpec } from '../../schema/platform/spec/resource-spec.ts';
 import type { Json } from '../../schema/json.ts';
 
 const serviceAccount: Kind = {

@@ -1,11 +1,11 @@
-import type { Grant } from '../../config/control-plane.ts';
+import type { Grant } from '../../config/platform/control-plane.ts';
 import {
   ENDING_SIDECAR,
   type Container,
   type Volume,
   type VolumeMount,
-} from '../../schema/platform/container.ts';
-import { MANAGED_BY, PART_OF } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/spec/container.ts';
+import { MANAGED_BY, PART_OF } from '../../schema/platform/objects/labels.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import {
   isAllowedKey,
@@ -14,9 +14,9 @@ import {
   isLabelValue,
   NO_KEYS,
   type ObjectKeys,
-} from '../../schema/platform/object-keys.ts';
-import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
-import { GROUP } from '../../schema/platform/api-group.ts';
+} from '../../schema/platform/objects/object-keys.ts';
+import type { ResourceSpec } from '../../schema/platform/spec/resource-spec.ts';
+import { GROUP } from '../../schema/platform/objects/api-group.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /*

@@ -2,9 +2,9 @@ import { NotFound } from '../../errors.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { computeRevisionOrder } from '../../schema/platform/revision-of.ts';
-import type { Revision } from '../../schema/platform/revision.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { computeRevisionOrder } from '../../schema/platform/resources/revision-of.ts';
+import type { Revision } from '../../schema/platform/deployment/revision.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { toRevisionAnswer } from './resource.ts';
 

@@ -3,8 +3,8 @@ import { kinds } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { INTERRUPT, RELEASE } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { INTERRUPT, RELEASE } from '../../schema/platform/objects/labels.ts';
 import type { Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';

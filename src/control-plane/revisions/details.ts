@@ -1,10 +1,10 @@
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { REQUESTED_BY } from '../../schema/platform/labels.ts';
-import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
-import type { RevisionDetails } from '../../schema/platform/revision.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { REQUESTED_BY } from '../../schema/platform/objects/labels.ts';
+import { ResourceSpec } from '../../schema/platform/spec/resource-spec.ts';
+import type { RevisionDetails } from '../../schema/platform/deployment/revision.ts';
 import { toRestForm } from '../../schema/types.ts';
 import type { Role } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';

@@ -5,8 +5,8 @@ import { kinds } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { buildRevision } from '../../schema/platform/revision-of.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { buildRevision } from '../../schema/platform/resources/revision-of.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { callKube } from '../kube-refusal.ts';

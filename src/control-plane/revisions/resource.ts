@@ -1,8 +1,12 @@
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { SourceRevisionConfig } from '../../schema/platform/deployment.ts';
-import { INTERRUPT } from '../../schema/platform/labels.ts';
-import { ENDED, type Revision, type RevisionStatus } from '../../schema/platform/revision.ts';
-import { computeRevisionOrder } from '../../schema/platform/revision-of.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import { SourceRevisionConfig } from '../../schema/platform/deployment/deployment.ts';
+import { INTERRUPT } from '../../schema/platform/objects/labels.ts';
+import {
+  ENDED,
+  type Revision,
+  type RevisionStatus,
+} from '../../schema/platform/deployment/revision.ts';
+import { computeRevisionOrder } from '../../schema/platform/resources/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';
 

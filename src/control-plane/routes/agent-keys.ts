@@ -1,4 +1,4 @@
-import { answerJson, bindRoutes } from '../../http/route.ts';
+import { answerJson, bindRoutes } from '../../http/routes/route.ts';
 import { AgentKey } from '../../schema/wire/agent-key.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { readAgentKey, rotateKey } from '../deployments/key.ts';

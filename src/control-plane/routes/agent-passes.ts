@@ -1,12 +1,12 @@
-import { answerJson, bindRoutes, type Route } from '../../http/route.ts';
-import { RecentAnswers } from '../../http/shared-answers.ts';
+import { answerJson, bindRoutes, type Route } from '../../http/routes/route.ts';
+import { RecentAnswers } from '../../http/limits/shared-answers.ts';
 import type { AgentKey } from '../../schema/wire/agent-key.ts';
 import { AgentPass, PASS_SECONDS } from '../../schema/wire/agent-pass.ts';
 import type { Caller, CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { DeploymentPath, buildRestRouteMakers } from './route.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import { signPass } from '../../tokens/agent-pass.ts';
 import { readAgentKey } from '../deployments/key.ts';

@@ -1,4 +1,4 @@
-import { answerJson, bindRoutes } from '../../http/route.ts';
+import { answerJson, bindRoutes } from '../../http/routes/route.ts';
 import { AuthCheck, AuthCheckRequest } from '../../schema/wire/auth-check.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';

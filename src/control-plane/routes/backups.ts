@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { buildClosedSchema } from '../../schema/types.ts';
-import { answerJson, bindRoutes } from '../../http/route.ts';
+import { answerJson, bindRoutes } from '../../http/routes/route.ts';
 import { DNS_LABEL } from '../../schema/dns-label.ts';
-import { ReplaceAsked } from '../../schema/platform/restore-asked.ts';
+import { ReplaceAsked } from '../../schema/platform/backup/restore-asked.ts';
 import { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { requireBackup, listBackups, startBackup } from '../deployments/backups.ts';

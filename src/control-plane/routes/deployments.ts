@@ -6,15 +6,15 @@ import {
   bindRoutes,
   type AnswerDescription,
   type Reply,
-} from '../../http/route.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+} from '../../http/routes/route.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import {
   Deployment,
   DeploymentCreateRequest,
   DeploymentPatchRequest,
   WrittenDeployment,
-} from '../../schema/platform/deployment.ts';
-import { ENDED } from '../../schema/platform/revision.ts';
+} from '../../schema/platform/deployment/deployment.ts';
+import { ENDED } from '../../schema/platform/deployment/revision.ts';
 import { buildClosedSchema, buildUuidSchema, buildOptionalFields } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';

@@ -1,4 +1,4 @@
-import { answerEvents, bindRoutes } from '../../http/route.ts';
+import { answerEvents, bindRoutes } from '../../http/routes/route.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
@@ -6,7 +6,7 @@ import { findDeployment } from '../deployments/lookup.ts';
 import { DeploymentPath, RevisionPath, buildRestRouteMakers } from './route.ts';
 import { followAll } from '../deployments/follow-all.ts';
 import { follow } from '../stored/follow.ts';
-import { ENDED, type Revision } from '../../schema/platform/revision.ts';
+import { ENDED, type Revision } from '../../schema/platform/deployment/revision.ts';
 
 const route = buildRestRouteMakers<[ControlPlane]>('events');
 const answers = {

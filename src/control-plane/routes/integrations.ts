@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { answerJson, answerNoContent, bindRoutes, type Route } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes, type Route } from '../../http/routes/route.ts';
 import { buildUuidSchema } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';

@@ -1,7 +1,10 @@
-import { resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
-import { answerJson, bindRoutes, type Reply } from '../../http/route.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { DeploymentDetails, LifecyclePatch } from '../../schema/platform/deployment-summary.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/resources/tenancy.ts';
+import { answerJson, bindRoutes, type Reply } from '../../http/routes/route.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import {
+  DeploymentDetails,
+  LifecyclePatch,
+} from '../../schema/platform/deployment/deployment-summary.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { updateLifecycle, wakeDeployment } from '../deployments/lifecycle.ts';
 import { buildEtag } from '../deployments/patch.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/routes/route.ts';
 import { buildClosedSchema, buildUuidSchema } from '../../schema/types.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import {

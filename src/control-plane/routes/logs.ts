@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
-import { Places } from '../../http/quota.ts';
-import { answerJson, bindRoutes, answerEvents, type Reply } from '../../http/route.ts';
+import { Places } from '../../http/limits/quota.ts';
+import { answerJson, bindRoutes, answerEvents, type Reply } from '../../http/routes/route.ts';
 import { buildClosedSchema, buildEnumSchema, buildUuidSchema } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';

@@ -1,13 +1,16 @@
 import { Type } from 'typebox';
 import { stringify } from 'yaml';
-import { Places } from '../../http/quota.ts';
-import { answerJson, bindRoutes, answerText } from '../../http/route.ts';
-import { DeploymentKubeEvent, DeploymentPod } from '../../schema/platform/deployment-objects.ts';
+import { Places } from '../../http/limits/quota.ts';
+import { answerJson, bindRoutes, answerText } from '../../http/routes/route.ts';
+import {
+  DeploymentKubeEvent,
+  DeploymentPod,
+} from '../../schema/platform/objects/deployment-objects.ts';
 import {
   DeploymentCounts,
   DeploymentDetails,
   DEPLOYMENT_STATES,
-} from '../../schema/platform/deployment-summary.ts';
+} from '../../schema/platform/deployment/deployment-summary.ts';
 import { buildFreeFormSchema } from '../../schema/types.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { buildTenantFilter, findDeployment } from '../deployments/lookup.ts';
@@ -15,8 +18,8 @@ import { listKubeEvents } from '../deployments/kube-events.ts';
 import { listDeploymentPods } from '../deployments/pods.ts';
 import { answerState } from './lifecycle.ts';
 import { DeploymentPath, specVersion, buildRestRouteMakers } from './route.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment/deployment.ts';
 import { getDeploymentStatus } from '../deployments/resource.ts';
 import type { StateShown } from '../stored/state.ts';
 

@@ -1,16 +1,16 @@
 import { Type } from 'typebox';
-import { answerJson, bindRoutes } from '../../http/route.ts';
+import { answerJson, bindRoutes } from '../../http/routes/route.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment/deployment.ts';
 import {
   ENDED,
   Revision,
   REVISION_STATUSES,
   RevisionDetails,
-} from '../../schema/platform/revision.ts';
+} from '../../schema/platform/deployment/revision.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForRevision } from '../deployments/answers.ts';

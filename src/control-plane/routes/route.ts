@@ -1,5 +1,5 @@
 import { Type, type TSchema } from 'typebox';
-import { buildRouteMakers, type AnswerDescription } from '../../http/route.ts';
+import { buildRouteMakers, type AnswerDescription } from '../../http/routes/route.ts';
 import { buildUuidSchema } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../../errors.ts';
-import { answerJson, answerNoContent, bindRoutes, answerText } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes, answerText } from '../../http/routes/route.ts';
 import { buildRestRouteMakers } from './route.ts';
 
 const route = buildRestRouteMakers<[SystemParts]>('system');

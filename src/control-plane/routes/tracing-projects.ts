@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { Conflict, NotFound } from '../../errors.ts';
-import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/routes/route.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { TracingProjectResource } from '../../schema/platform/custom-resources.ts';
-import { resolveProjectTenant } from '../../schema/platform/tenancy.ts';
+import type { TracingProjectResource } from '../../schema/platform/resources/custom-resources.ts';
+import { resolveProjectTenant } from '../../schema/platform/resources/tenancy.ts';
 import { buildClosedSchema, buildDateTimeSchema, buildUuidSchema } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';

@@ -1,5 +1,5 @@
-import { answerJson, bindRoutes } from '../../http/route.ts';
-import { WhoAmI } from '../../schema/platform/whoami.ts';
+import { answerJson, bindRoutes } from '../../http/routes/route.ts';
+import { WhoAmI } from '../../schema/platform/deployment/whoami.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { buildRestRouteMakers } from './route.ts';
 

@@ -5,10 +5,10 @@ import type {
   ListenerResource,
   RevisionResource,
   TracingProjectResource,
-} from '../../schema/platform/custom-resources.ts';
-import { listDeploymentIds } from '../../schema/platform/deployment-ids.ts';
-import { MADE_BY } from '../../schema/platform/labels.ts';
-import { stripUnreadableStatus } from '../../schema/platform/readable-status.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { listDeploymentIds } from '../../schema/platform/resources/deployment-ids.ts';
+import { MADE_BY } from '../../schema/platform/objects/labels.ts';
+import { stripUnreadableStatus } from '../../schema/platform/resources/readable-status.ts';
 import { getUpdatedAt } from './metadata.ts';
 
 const buildFieldIndex =

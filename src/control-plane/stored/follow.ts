@@ -1,7 +1,7 @@
 import type { CallContext } from '../caller.ts';
 import type { Stored } from './stored.ts';
 import { NotFound } from '../../errors.ts';
-import type { SseEvent } from '../../http/route.ts';
+import type { SseEvent } from '../../http/routes/route.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
 type Changes = { stored: Pick<Stored, 'waitForChange'>; stopping: AbortSignal };

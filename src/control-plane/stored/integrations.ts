@@ -1,14 +1,14 @@
-import type { ControlPlaneConfig } from '../../config/control-plane.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { Cache, buildObjectKey } from '../../kube/cache.ts';
 import { kinds, type Kube } from '../../kube/kube.ts';
 import { Reflector, type Watch } from '../../kube/watch.ts';
 import type { Log } from '../../log.ts';
-import type { GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
+import type { GitIntegrationResource } from '../../schema/platform/resources/custom-resources.ts';
 import {
   toConfiguredIntegration,
   toGitIntegration,
   type GitIntegration,
-} from '../../schema/platform/git-connection.ts';
+} from '../../schema/platform/source/git-connection.ts';
 import { trimObject } from './caches.ts';
 import type { UnmatchedPush } from './shared-pushes.ts';
 import { UnmatchedPushes } from './unmatched-pushes.ts';

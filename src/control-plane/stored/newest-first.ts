@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /**
  * Holds deployments in the order in which a list shows them. Each change keeps the order, so that no list has to sort.

@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /** Changes that are remembered at least. A reader of older ones has to read everything again. */
 const REMEMBERED = 10_000;

@@ -1,7 +1,7 @@
 import { Conflict, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type LeaseObject } from '../../kube/kube.ts';
 import { isObject, parseJsonOr } from '../../schema/json.ts';
-import { PART_OF, UNMATCHED_PUSH } from '../../schema/platform/labels.ts';
+import { PART_OF, UNMATCHED_PUSH } from '../../schema/platform/objects/labels.ts';
 
 /** The Lease that has the events. All replicas may read and write it by name, and nobody of a tenant may. */
 const LEASE = 'gx-unmatched-pushes';

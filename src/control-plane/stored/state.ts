@@ -4,13 +4,13 @@ import {
   SERVING,
   STALLED,
   type Condition,
-} from '../../schema/platform/conditions.ts';
+} from '../../schema/platform/objects/conditions.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import type { DeploymentState } from '../../schema/platform/deployment-summary.ts';
-import { ENDED, type RevisionStatus } from '../../schema/platform/revision.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import type { DeploymentState } from '../../schema/platform/deployment/deployment-summary.ts';
+import { ENDED, type RevisionStatus } from '../../schema/platform/deployment/revision.ts';
 
 /** How a deployment is, in a word, with the reason and a sentence. */
 export type StateShown = {

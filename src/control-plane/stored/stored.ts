@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ControlPlaneConfig } from '../../config/control-plane.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { buildObjectKey, type Cache, type Change } from '../../kube/cache.ts';
 import type { Faulty } from '../../kube/faulty-objects.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../kube/kube.ts';
@@ -11,19 +11,22 @@ import type {
   ListenerResource,
   RevisionResource,
   TracingProjectResource,
-} from '../../schema/platform/custom-resources.ts';
-import { chooseDeploymentId, listDeploymentIds } from '../../schema/platform/deployment-ids.ts';
-import { DEPLOYMENT } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import {
+  chooseDeploymentId,
+  listDeploymentIds,
+} from '../../schema/platform/resources/deployment-ids.ts';
+import { DEPLOYMENT } from '../../schema/platform/objects/labels.ts';
 import { toLabelValue } from '../../schema/names.ts';
-import type { ObjectFault } from '../../schema/platform/object-fault.ts';
-import { sortRevisions } from '../../schema/platform/revision-of.ts';
+import type { ObjectFault } from '../../schema/platform/objects/object-fault.ts';
+import { sortRevisions } from '../../schema/platform/resources/revision-of.ts';
 import {
   resolveNamespaceTenant,
   type JoinedTenant,
   type Owners,
   chooseNamespaceOwners,
   resolveDeploymentTenant,
-} from '../../schema/platform/tenancy.ts';
+} from '../../schema/platform/resources/tenancy.ts';
 import { trimObject, addToCache, createStoredCaches, type StoredCaches } from './caches.ts';
 import { NewestFirst } from './newest-first.ts';
 import { RecentChanges } from './recent-changes.ts';

@@ -1,8 +1,8 @@
 import { Conflict, limitText, Forbidden, NotFound } from '../../errors.ts';
 import { kinds, type Kube } from '../../kube/kube.ts';
-import type { GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
+import type { GitIntegrationResource } from '../../schema/platform/resources/custom-resources.ts';
 import { parseJsonOr } from '../../schema/json.ts';
-import { UNMATCHED_PUSH } from '../../schema/platform/labels.ts';
+import { UNMATCHED_PUSH } from '../../schema/platform/objects/labels.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import { buildJsonPatch } from '../json-patch.ts';
 import { parseUnmatched, SharedPushRecord, type UnmatchedPush } from './shared-pushes.ts';

@@ -1,7 +1,7 @@
-import { trimCredential } from '../../schema/platform/pasted-credential.ts';
+import { trimCredential } from '../../schema/platform/source/pasted-credential.ts';
 import { kinds } from '../../kube/kube.ts';
 import { names } from '../../schema/names.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { ArchivePlace } from '../../schema/wire/pgbackrest.ts';
 import { buildTakeOverPatch } from '../objects/ownership.ts';
 import { writeSecret } from '../objects/write-secret.ts';

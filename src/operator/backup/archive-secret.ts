@@ -1,8 +1,8 @@
-import type { NamedTarget } from '../../config/backups.ts';
+import type { NamedTarget } from '../../config/platform/backups.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { toLabelValue, names } from '../../schema/names.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { SECRETS_OF } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { SECRETS_OF } from '../../schema/platform/objects/labels.ts';
 import {
   isClaimTarget,
   type BackupOwner,

@@ -1,7 +1,10 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
-import { isArchived } from '../../schema/platform/backup-spec.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { getBackupOwnerId } from '../../schema/platform/resources/backup-choice.ts';
+import { isArchived } from '../../schema/platform/backup/backup-spec.ts';
 import { toLogTarget, type ArchiveUse } from './archive-secret.ts';
 import type { BackupPlan } from './plan.ts';
 import type { ReplacePlan } from './replace-plan.ts';

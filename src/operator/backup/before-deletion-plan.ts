@@ -1,10 +1,13 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { BACKED_UP } from '../../schema/platform/conditions.ts';
-import { isBackupOver } from '../../schema/platform/backup-spec.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { isReplacing } from '../../schema/platform/replacement.ts';
-import { isRestorePending } from '../../schema/platform/restore-spec.ts';
+import { BACKED_UP } from '../../schema/platform/objects/conditions.ts';
+import { isBackupOver } from '../../schema/platform/backup/backup-spec.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { isReplacing } from '../../schema/platform/backup/replacement.ts';
+import { isRestorePending } from '../../schema/platform/backup/restore-spec.ts';
 import { parseBackupTime } from '../../schema/wire/backup-message.ts';
 import { findCondition } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';

@@ -1,8 +1,11 @@
 import { Forbidden } from '../../errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { isBackupOver } from '../../schema/platform/backup-spec.ts';
-import { BACKUP, COMPONENT } from '../../schema/platform/labels.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { isBackupOver } from '../../schema/platform/backup/backup-spec.ts';
+import { BACKUP, COMPONENT } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import { getDatabaseEngine } from '../database/engines.ts';
 import type { DatabaseView } from '../database/database.ts';

@@ -1,13 +1,13 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type {
   BackupResource,
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
-import { AWAITED_BACKUP, BACKUP } from '../../schema/platform/labels.ts';
-import { isReplacing } from '../../schema/platform/replacement.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { getBackupOwnerId } from '../../schema/platform/resources/backup-choice.ts';
+import { AWAITED_BACKUP, BACKUP } from '../../schema/platform/objects/labels.ts';
+import { isReplacing } from '../../schema/platform/backup/replacement.ts';
 import type { BackupOrder, DatabaseFiles } from '../../schema/wire/backup-message.ts';
 import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
 import { PGDATA, SOCKETS } from '../database/own/postgres-image.ts';

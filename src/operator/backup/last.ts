@@ -1,4 +1,4 @@
-import type { BackupResource } from '../../schema/platform/custom-resources.ts';
+import type { BackupResource } from '../../schema/platform/resources/custom-resources.ts';
 import { parseBackupTime } from '../../schema/wire/backup-message.ts';
 
 /** The part of a backup that metrics tell of. Times are in seconds since the epoch. */

@@ -1,7 +1,10 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../schema/names.ts';
-import { API_VERSION } from '../../schema/platform/api-group.ts';
+import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
 import { backupName } from '../../schema/wire/backup-message.ts';
 import { buildObjectKey } from '../../kube/cache.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';

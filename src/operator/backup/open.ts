@@ -1,5 +1,8 @@
 import { buildObjectKey } from '../../kube/cache.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { BY_END } from '../view/caches.ts';
 import { buildTurnNames } from '../view/integrations.ts';

@@ -1,18 +1,24 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import { computeNextBackupTime, scheduleFault } from '../../schema/platform/backup-schedule.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import {
+  computeNextBackupTime,
+  scheduleFault,
+} from '../../schema/platform/backup/backup-schedule.ts';
 import {
   isArchived,
   isBackupOver,
   KEPT,
   type BackupSpec,
-} from '../../schema/platform/backup-spec.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { isReplacing } from '../../schema/platform/replacement.ts';
-import { isRestorePending } from '../../schema/platform/restore-spec.ts';
+} from '../../schema/platform/backup/backup-spec.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { isReplacing } from '../../schema/platform/backup/replacement.ts';
+import { isRestorePending } from '../../schema/platform/backup/restore-spec.ts';
 import { listExpiredBackups } from '../../schema/wire/backup-expiry.ts';
 import { parseBackupTime, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { checkArchiveTarget } from '../../schema/wire/pgbackrest.ts';
-import { RENEW_DATABASE } from '../../schema/platform/labels.ts';
+import { RENEW_DATABASE } from '../../schema/platform/objects/labels.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { buildArchiveMount } from '../database/own/archive-mount.ts';
 

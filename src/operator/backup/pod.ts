@@ -1,12 +1,16 @@
-import type { NamedTarget } from '../../config/backups.ts';
+import type { NamedTarget } from '../../config/platform/backups.ts';
 import { ENCRYPTION_KEYS } from '../../schema/agent/aes-key-id.ts';
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import { buildProxyVariables } from '../objects/proxy-variables.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { DEPLOYMENT, buildManagedLabels, type Component } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import {
+  DEPLOYMENT,
+  buildManagedLabels,
+  type Component,
+} from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
-import { URI_KEY } from '../../schema/platform/database-spec.ts';
+import { URI_KEY } from '../../schema/platform/spec/database-spec.ts';
 import { isClaimTarget, type BackupTarget } from '../../schema/wire/backup-message.ts';
 import { ADDRESS_FOLDER } from '../../schema/wire/database-session.ts';
 import { buildAuthorityMount } from '../database/address.ts';

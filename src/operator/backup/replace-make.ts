@@ -1,9 +1,16 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import { isBackupOver, type BackupSpec } from '../../schema/platform/backup-spec.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { SET_ASIDE } from '../../schema/platform/labels.ts';
-import { FORMER_DAYS, MOST_FORMER, type FormerVolume } from '../../schema/platform/replacement.ts';
-import { isMove } from '../../schema/platform/restore-spec.ts';
+import { isBackupOver, type BackupSpec } from '../../schema/platform/backup/backup-spec.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { SET_ASIDE } from '../../schema/platform/objects/labels.ts';
+import {
+  FORMER_DAYS,
+  MOST_FORMER,
+  type FormerVolume,
+} from '../../schema/platform/backup/replacement.ts';
+import { isMove } from '../../schema/platform/backup/restore-spec.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { listDataClaims } from '../database/own/volume.ts';

@@ -1,7 +1,17 @@
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { isReplacing, type Replacement } from '../../schema/platform/replacement.ts';
-import { isMove, isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
-import { findRequestedBackup, getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { isReplacing, type Replacement } from '../../schema/platform/backup/replacement.ts';
+import {
+  isMove,
+  isRestorePending,
+  type RestoreSpec,
+} from '../../schema/platform/backup/restore-spec.ts';
+import {
+  findRequestedBackup,
+  getBackupOwnerId,
+} from '../../schema/platform/resources/backup-choice.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { claimName, buildNextClaimName } from '../database/own/volume-name.ts';

@@ -1,5 +1,5 @@
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { FormerVolume } from '../../schema/platform/replacement.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { FormerVolume } from '../../schema/platform/backup/replacement.ts';
 import type { ReplacePlan } from './replace-plan.ts';
 
 /** The longest time of a timer in seconds. */

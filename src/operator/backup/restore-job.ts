@@ -1,7 +1,7 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { REPLACES } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { REPLACES } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import { ask, OWN_DATABASE } from '../../schema/wire/database-session.ts';
 import {

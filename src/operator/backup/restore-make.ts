@@ -1,6 +1,6 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { REPLACES } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { REPLACES } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
 import type { OperatorDeps } from '../view/deps.ts';

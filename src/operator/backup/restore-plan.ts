@@ -1,18 +1,21 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import {
   findBackupByName,
   findRequestedBackup,
   filterGoodBackups,
   findBackupBefore,
   findReplacementTime,
-} from '../../schema/platform/backup-choice.ts';
-import { isArchived, type BackupMethod } from '../../schema/platform/backup-spec.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/backup-choice.ts';
+import { isArchived, type BackupMethod } from '../../schema/platform/backup/backup-spec.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
 import {
   isRestorePending,
   type ChosenBackup,
   type RestoreSpec,
-} from '../../schema/platform/restore-spec.ts';
+} from '../../schema/platform/backup/restore-spec.ts';
 import { checkArchiveTarget, type Refill } from '../../schema/wire/pgbackrest.ts';
 import type {
   RestoreDone,

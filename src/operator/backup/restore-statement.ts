@@ -1,5 +1,5 @@
-import { RESTORED } from '../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { RESTORED } from '../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { findCondition } from '../kernel/conditions.ts';
 import type {
   ReplaceFailure,

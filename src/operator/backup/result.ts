@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { BackupResource } from '../../schema/platform/custom-resources.ts';
-import { isBackupOver } from '../../schema/platform/backup-spec.ts';
-import { BACKUP } from '../../schema/platform/labels.ts';
+import type { BackupResource } from '../../schema/platform/resources/custom-resources.ts';
+import { isBackupOver } from '../../schema/platform/backup/backup-spec.ts';
+import { BACKUP } from '../../schema/platform/objects/labels.ts';
 import {
   BACKUP_FAILURES,
   type BackupDone,

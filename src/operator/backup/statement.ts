@@ -1,6 +1,6 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import { BACKED_UP } from '../../schema/platform/conditions.ts';
-import type { BackupResource } from '../../schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import { BACKED_UP } from '../../schema/platform/objects/conditions.ts';
+import type { BackupResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { BackupFailureReason } from '../../schema/wire/backup-message.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { BackupPlan } from './plan.ts';

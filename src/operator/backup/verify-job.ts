@@ -1,8 +1,11 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
-import { BACKUP } from '../../schema/platform/labels.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
+import { getBackupOwnerId } from '../../schema/platform/resources/backup-choice.ts';
+import { BACKUP } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { VerifyOrder } from '../../schema/wire/restore-message.ts';
 import { formatCores } from '../kernel/quantity.ts';

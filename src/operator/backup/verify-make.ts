@@ -1,6 +1,9 @@
 import { buildObjectKey } from '../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { VerifyDone, VerifyFailure } from '../../schema/wire/restore-message.ts';

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../schema/platform/resources/custom-resources.ts';
 import { isOverdueSince } from './result.ts';
 
 const HOUR = 3_600_000;

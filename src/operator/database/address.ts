@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /**
  * Where pods read the database's address: a key of a Secret, and the version of that Secret. If the database serves TLS

@@ -1,6 +1,6 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { DatabaseSecret, PartPrepared, PartReport } from '../reports/part-report.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';

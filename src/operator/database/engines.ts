@@ -1,5 +1,5 @@
-import type { DeploymentSpec } from '../../schema/platform/custom-resources.ts';
-import type { DatabaseSpec } from '../../schema/platform/database-spec.ts';
+import type { DeploymentSpec } from '../../schema/platform/resources/custom-resources.ts';
+import type { DatabaseSpec } from '../../schema/platform/spec/database-spec.ts';
 import type { DatabaseEngine } from './database.ts';
 import { external } from './external/engine.ts';
 import { fromSecrets } from './from-secrets/engine.ts';

@@ -1,4 +1,4 @@
-import { DATABASE_READY } from '../../schema/platform/conditions.ts';
+import { DATABASE_READY } from '../../schema/platform/objects/conditions.ts';
 import type { PartReport } from '../reports/part-report.ts';
 import { buildWaitingOutcome, type StatedCondition } from '../kernel/outcome.ts';
 

@@ -1,7 +1,7 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, REVISION } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT, REVISION } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import { getDatabaseEngine } from '../database/engines.ts';
 import { isComplete } from '../rollout/complete.ts';

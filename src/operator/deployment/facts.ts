@@ -1,9 +1,9 @@
 import { buildObjectKey } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { findIdHolder } from '../../schema/platform/deployment-ids.ts';
-import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
-import { resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { findIdHolder } from '../../schema/platform/resources/deployment-ids.ts';
+import type { KeptPorts } from '../../schema/platform/objects/kept-ports.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/resources/tenancy.ts';
 import { names } from '../../schema/names.ts';
 import { findHeldRenewal, type DatabaseInLine } from '../database/own/turns.ts';
 import { hasTraffic } from '../rollout/deployment.ts';

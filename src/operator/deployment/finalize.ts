@@ -1,9 +1,9 @@
 import { Forbidden, NotFound } from '../../errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { isOfKind } from '../../kube/object-key.ts';
-import { BACKED_UP, DATABASE_READY } from '../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/platform/labels.ts';
+import { BACKED_UP, DATABASE_READY } from '../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/platform/objects/labels.ts';
 import { toLabelValue, names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';

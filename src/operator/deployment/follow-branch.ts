@@ -1,8 +1,8 @@
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { FOLLOWS_BRANCH } from '../../schema/platform/conditions.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { FOLLOWS_BRANCH } from '../../schema/platform/objects/conditions.ts';
 import { findCondition } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import {

@@ -1,9 +1,13 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { sortRevisions, buildRevision, hashTemplate } from '../../schema/platform/revision-of.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import {
+  sortRevisions,
+  buildRevision,
+  hashTemplate,
+} from '../../schema/platform/resources/revision-of.ts';
 import { isEnded } from '../rollout/revisions.ts';
 
 /** Returns the revision that the present template asks for and nobody has made yet. */

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import { CURRENT_KEY, buildAgentKey, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { PREVIOUS_UNTIL, ROTATE_KEY, SECRETS_OF } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { PREVIOUS_UNTIL, ROTATE_KEY, SECRETS_OF } from '../../schema/platform/objects/labels.ts';
 import { toLabelValue, names } from '../../schema/names.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import { buildOwnedMetadata } from '../objects/metadata.ts';

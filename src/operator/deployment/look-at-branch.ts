@@ -1,7 +1,7 @@
-import type { Builder } from '../../config/builder.ts';
+import type { Builder } from '../../config/platform/builder.ts';
 import { fetchHeadCommit } from '../../git/ls-refs.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { GitIntegration } from '../../schema/platform/git-connection.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { GitIntegration } from '../../schema/platform/source/git-connection.ts';
 import type { BranchFound, BranchPlace, Follower } from '../branches/branch-look.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { joinRepositoryHosts, resolveRemote } from '../view/git-remote.ts';

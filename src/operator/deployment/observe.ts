@@ -3,8 +3,8 @@ import type {
   BackupResource,
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, type Component } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT, type Component } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { getDatabaseEngine } from '../database/engines.ts';

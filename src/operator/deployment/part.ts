@@ -1,10 +1,10 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import type { KeptPorts } from '../../schema/platform/objects/kept-ports.ts';
 import type { BackupPlan } from '../backup/plan.ts';
 import type { ReplacePlan } from '../backup/replace-plan.ts';
 import type { RestorePlan } from '../backup/restore-plan.ts';

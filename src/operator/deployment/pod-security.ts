@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { POD_SECURITY_OPEN } from '../../schema/platform/conditions.ts';
-import { POD_SECURITY } from '../../schema/platform/labels.ts';
+import { POD_SECURITY_OPEN } from '../../schema/platform/objects/conditions.ts';
+import { POD_SECURITY } from '../../schema/platform/objects/labels.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 
 /** The levels of Kubernetes' Pod Security Standards that keep a pod from its node. */

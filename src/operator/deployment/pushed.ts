@@ -1,11 +1,11 @@
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { PUSHED_AT } from '../../schema/platform/labels.ts';
-import { sortRevisions, buildRevision } from '../../schema/platform/revision-of.ts';
-import { parseRepoAddress } from '../../schema/platform/repo-url.ts';
-import { TAG_PREFIX } from '../../schema/platform/source-fields.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { PUSHED_AT } from '../../schema/platform/objects/labels.ts';
+import { sortRevisions, buildRevision } from '../../schema/platform/resources/revision-of.ts';
+import { parseRepoAddress } from '../../schema/platform/source/repo-url.ts';
+import { TAG_PREFIX } from '../../schema/platform/source/source-fields.ts';
 import { isEnded } from '../rollout/revisions.ts';
 
 /** Returns the branch whose pushes make revisions of a deployment, if there is one. */

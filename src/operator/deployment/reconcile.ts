@@ -1,7 +1,7 @@
 import { Problem } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isOfKind, buildObjectId } from '../../kube/object-key.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { DeploymentStatusFields, PartPrepared } from '../reports/part-report.ts';
 import { pickStatusFields } from '../reports/status-inputs.ts';

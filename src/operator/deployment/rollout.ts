@@ -1,18 +1,18 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import { DRAINING } from '../../schema/platform/conditions.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import { DRAINING } from '../../schema/platform/objects/conditions.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { RELEASE } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { RELEASE } from '../../schema/platform/objects/labels.ts';
 import {
   MOST_DRAINING,
   PIN_SECONDS,
   type CandidateRevision,
   type DrainingRevision,
   type RolloutStatus,
-} from '../../schema/platform/rollout-spec.ts';
-import { MOST_LIVING } from '../../schema/platform/pins.ts';
+} from '../../schema/platform/rollout/rollout-spec.ts';
+import { MOST_LIVING } from '../../schema/platform/rollout/pins.ts';
 import type { PinnedWork } from '../../schema/wire/work-report.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { findCondition } from '../kernel/conditions.ts';

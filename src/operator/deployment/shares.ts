@@ -1,18 +1,18 @@
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { ROLLOUT } from '../../schema/platform/labels.ts';
-import { sortRevisions } from '../../schema/platform/revision-of.ts';
-import { parseRolloutMove } from '../../schema/platform/rollout-move.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { ROLLOUT } from '../../schema/platform/objects/labels.ts';
+import { sortRevisions } from '../../schema/platform/resources/revision-of.ts';
+import { parseRolloutMove } from '../../schema/platform/rollout/rollout-move.ts';
 import {
   type AbortCause,
   type AbortedRevision,
   type CandidateRevision,
   type RolloutStep,
   buildGateId,
-} from '../../schema/platform/rollout-spec.ts';
-import { GATE_SECONDS, parseGateInput } from '../../schema/platform/rollout-trial.ts';
+} from '../../schema/platform/rollout/rollout-spec.ts';
+import { GATE_SECONDS, parseGateInput } from '../../schema/platform/rollout/rollout-trial.ts';
 import type { GateReport } from '../../schema/wire/work-report.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
 import { findRevisionByName, isEnded } from '../rollout/revisions.ts';

@@ -1,14 +1,14 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { ASLEEP } from '../../schema/platform/conditions.ts';
+import { ASLEEP } from '../../schema/platform/objects/conditions.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { WAKE } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { WAKE } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
-import { isReplacing } from '../../schema/platform/replacement.ts';
-import { sortRevisions } from '../../schema/platform/revision-of.ts';
+import { isReplacing } from '../../schema/platform/backup/replacement.ts';
+import { sortRevisions } from '../../schema/platform/resources/revision-of.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isSleeper, mayRest, getSecondsBeforeSleep } from '../rollout/sleepers.ts';
 import { isEnded, findRevisionByName } from '../rollout/revisions.ts';

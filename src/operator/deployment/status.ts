@@ -14,15 +14,15 @@ import {
   TOKEN_MOUNTED,
   UNAUTHENTICATED,
   VOLUME_HAS_ROOM,
-} from '../../schema/platform/conditions.ts';
+} from '../../schema/platform/objects/conditions.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import type { DeploymentStatus } from '../../schema/platform/deployment.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import type { DeploymentStatus } from '../../schema/platform/deployment/deployment.ts';
 import { names } from '../../schema/names.ts';
-import type { ObjectFault } from '../../schema/platform/object-fault.ts';
-import { sortRevisions } from '../../schema/platform/revision-of.ts';
+import type { ObjectFault } from '../../schema/platform/objects/object-fault.ts';
+import { sortRevisions } from '../../schema/platform/resources/revision-of.ts';
 import { findCondition } from '../kernel/conditions.ts';
 import {
   limitDelay,

@@ -5,7 +5,7 @@ import {
   STALLED,
   SUSPENDED,
   type Condition,
-} from '../../schema/platform/conditions.ts';
+} from '../../schema/platform/objects/conditions.ts';
 import type { ReconcileOutcome, StatedCondition } from './outcome.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Unavailable } from '../../errors.ts';
-import type { ListeningServer } from '../../http/listen.ts';
-import { probeRoutes, serveProbes } from '../../http/probes.ts';
+import type { ListeningServer } from '../../http/server/listen.ts';
+import { probeRoutes, serveProbes } from '../../http/server/probes.ts';
 import type { Log } from '../../log.ts';
 import type { OperatorMetrics } from './metrics.ts';
 

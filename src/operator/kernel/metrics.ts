@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Measures } from '../../http/measures.ts';
+import { Measures } from '../../http/server/measures.ts';
 import type { Faulty } from '../../kube/faulty-objects.ts';
 import type { RequestSample } from '../../kube/client.ts';
 import { registerRequestMetrics, watchMetrics } from '../../kube/kube-metrics.ts';

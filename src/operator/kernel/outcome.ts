@@ -1,4 +1,4 @@
-import type { Condition } from '../../schema/platform/conditions.ts';
+import type { Condition } from '../../schema/platform/objects/conditions.ts';
 
 /**
  * The reason for waiting while all goes well. The phase says how far it is, and an event reports the end or a failure.

@@ -1,6 +1,6 @@
 import { trimToBytes, NOTE_LENGTH } from '../../kube/events.ts';
-import type { Condition } from '../../schema/platform/conditions.ts';
-import { READY, STALLED, SUSPENDED } from '../../schema/platform/conditions.ts';
+import type { Condition } from '../../schema/platform/objects/conditions.ts';
+import { READY, STALLED, SUSPENDED } from '../../schema/platform/objects/conditions.ts';
 import { isObject } from '../../schema/json.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 import { findCondition } from './conditions.ts';

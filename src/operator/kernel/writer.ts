@@ -3,7 +3,7 @@ import { Conflict, Unavailable } from '../../errors.ts';
 import { AlreadyExists, KubeRefused, buildNameTaken } from '../../kube/errors.ts';
 import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
 import { isOfKind, buildObjectId } from '../../kube/object-key.ts';
-import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
+import { MANAGED_BY, OPERATOR } from '../../schema/platform/objects/labels.ts';
 import { APPLIED, diffObjects, hashIntent, addIntentHash } from './owned.ts';
 
 /** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */

@@ -1,7 +1,7 @@
-import type { OperatorConfig } from '../../config/operator.ts';
+import type { OperatorConfig } from '../../config/platform/operator.ts';
 import type { Kind, KubeObject } from '../../kube/kube.ts';
-import type { RouteKind } from '../../schema/platform/route-place.ts';
-import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
+import type { RouteKind } from '../../schema/platform/spec/route-place.ts';
+import { MANAGED_BY, OPERATOR } from '../../schema/platform/objects/labels.ts';
 
 /** The objects of one watch: of a namespace or of all of them, with a label, or only the one of that name. */
 export type WatchScope = { namespace: string | undefined; labelSelector?: string; only?: string };

@@ -1,13 +1,13 @@
-import { buildNamespaces } from '../../config/builder.ts';
+import { buildNamespaces } from '../../config/platform/builder.ts';
 import { kinds } from '../../kube/kube.ts';
-import { PORTS_CONFIG_MAP } from '../../schema/platform/kept-ports.ts';
-import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/platform/labels.ts';
-import type { RouteKind } from '../../schema/platform/route-place.ts';
+import { PORTS_CONFIG_MAP } from '../../schema/platform/objects/kept-ports.ts';
+import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/platform/objects/labels.ts';
+import type { RouteKind } from '../../schema/platform/spec/route-place.ts';
 import { pickRouteStatus } from '../routes/stored.ts';
 import { trimAccount } from '../pods/account-secrets.ts';
 import { isUnreported, trimPod, pickPodStatus } from '../pods/lean-pod.ts';
 import { pickWorkloadFacts, findScalingCondition } from '../pods/workload-state.ts';
-import type { OperatorConfig } from '../../config/operator.ts';
+import type { OperatorConfig } from '../../config/platform/operator.ts';
 import {
   buildWatchScopes,
   buildOwnNamespaceScope,

@@ -1,10 +1,10 @@
-import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
-import { TENANT } from '../../schema/platform/labels.ts';
+import type { ListenerResource } from '../../schema/platform/resources/custom-resources.ts';
+import { TENANT } from '../../schema/platform/objects/labels.ts';
 import {
   type JoinedTenant,
-  resolveTenantId,
   chooseNamespaceOwners,
-} from '../../schema/platform/tenancy.ts';
+} from '../../schema/platform/resources/tenancy.ts';
+import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 import { buildSettledOutcome, buildStalledOutcome, type Report } from '../kernel/outcome.ts';
 
 /** How many namespaces a message names at most. */

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { Component } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { Component } from '../../schema/platform/objects/labels.ts';
 import { buildAppliedMetadata } from './metadata.ts';
 
 /** Returns a disruption budget of a deployment's pods, which drains of nodes respect. */

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { ObjectMeta } from '../../schema/platform/custom-resources.ts';
+import type { ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
 
 /**
  * Meshes are asked to leave pods of Jobs out, because a sidecar would keep a pod that has done its work: Istio with and

@@ -1,15 +1,12 @@
-import {
-  buildOwnerReference,
-  type DeploymentResource,
-  type ObjectMeta,
-} from '../../schema/platform/custom-resources.ts';
-import { pickRoleMetadata, type GivenWords } from '../../schema/platform/object-keys.ts';
+import { type DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { buildOwnerReference, type ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
+import { pickRoleMetadata, type GivenWords } from '../../schema/platform/objects/object-keys.ts';
 import {
   DATABASE_OF,
   DEPLOYMENT,
   buildManagedLabels,
   type Component,
-} from '../../schema/platform/labels.ts';
+} from '../../schema/platform/objects/labels.ts';
 
 /**
  * Returns the metadata of an object made for a deployment. It has none of the user's labels and annotations, which a

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import {
   COMPONENT,
   DATABASE_USERS,
@@ -9,9 +9,9 @@ import {
   GATEWAY,
   METRICS_READER,
   type Component,
-} from '../../schema/platform/labels.ts';
+} from '../../schema/platform/objects/labels.ts';
 import { AGENT_PORTS, toLabelValue, names } from '../../schema/names.ts';
-import { isArchived } from '../../schema/platform/backup-spec.ts';
+import { isArchived } from '../../schema/platform/backup/backup-spec.ts';
 import { isClaimTarget } from '../../schema/wire/backup-message.ts';
 import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
 import { buildAppliedMetadata } from './metadata.ts';

@@ -1,7 +1,8 @@
 import { Unavailable } from '../../errors.ts';
 import type { JsonPatch } from '../../kube/kube.ts';
-import type { DeploymentResource, ObjectMeta } from '../../schema/platform/custom-resources.ts';
-import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
+import { MANAGED_BY, OPERATOR } from '../../schema/platform/objects/labels.ts';
 import { buildOwnedMetadata } from './metadata.ts';
 
 /** Returns a step of a JSON patch that sets the value, whether or not there was one. */

@@ -1,9 +1,9 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { PodPlace } from '../../config/placement.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { PodPlace } from '../../config/platform/placement.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
 import { isComposite } from '../../schema/json.ts';
 
 /** Kubernetes' label on nodes: the kind of their processors. */

@@ -1,4 +1,4 @@
-import type { Proxies } from '../../http/proxies.ts';
+import type { Proxies } from '../../http/outgoing/proxies.ts';
 
 /**
  * Returns the variables by which the server of an agent knows the proxies. They have names of our own, because a pod's

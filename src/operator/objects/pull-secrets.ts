@@ -1,4 +1,4 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 
 type Named = { name: string };
 

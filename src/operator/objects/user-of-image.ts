@@ -1,4 +1,4 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 
 /**
  * Returns the user and group of a pod's image, for its security context. A cluster that gives each namespace ids of its

@@ -1,7 +1,7 @@
 import { EXIT } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
-import type { FailureReason } from '../../schema/platform/revision.ts';
+import type { FailureReason } from '../../schema/platform/deployment/revision.ts';
 import { findReplicaFailure } from './workload-state.ts';
 
 /** The reason why pods are not ready. It is `final` if waiting longer will not help. */

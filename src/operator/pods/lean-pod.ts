@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { ObjectMeta } from '../../schema/platform/custom-resources.ts';
+import type { ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
 import { getPodStatus } from './diagnose.ts';
 
 /** Returns a pod with only the parts that a diagnosis reads: its status, and whose it is. */

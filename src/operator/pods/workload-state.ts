@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { COMPONENT, type Component } from '../../schema/platform/labels.ts';
+import { COMPONENT, type Component } from '../../schema/platform/objects/labels.ts';
 
 type WorkloadStatus = {
   observedGeneration?: number;

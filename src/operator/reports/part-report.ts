@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;

@@ -1,7 +1,7 @@
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
 import type { DeploymentStatusFields } from './part-report.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { ASLEEP } from '../../schema/platform/conditions.ts';
-import { ROLLOUT } from '../../schema/platform/labels.ts';
-import { isReplacing } from '../../schema/platform/replacement.ts';
-import { parseRolloutMove } from '../../schema/platform/rollout-move.ts';
+import { ASLEEP } from '../../schema/platform/objects/conditions.ts';
+import { ROLLOUT } from '../../schema/platform/objects/labels.ts';
+import { isReplacing } from '../../schema/platform/backup/replacement.ts';
+import { parseRolloutMove } from '../../schema/platform/rollout/rollout-move.ts';
 import { isWaitedFor } from '../database/address.ts';
 import { countMaxDrainingPods, countFirstQueuePods } from '../rollout/queue-size.ts';
 import { isAsleep } from '../rollout/sleepers.ts';

@@ -1,9 +1,9 @@
-import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/platform/conditions.ts';
-import { INTERRUPT } from '../../schema/platform/labels.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import type { CandidateRevision } from '../../schema/platform/rollout-spec.ts';
-import { MAX_VARIABLE_BYTES } from '../../schema/platform/variable-size.ts';
-import type { OperatorSettings } from '../../config/operator.ts';
+import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/platform/objects/conditions.ts';
+import { INTERRUPT } from '../../schema/platform/objects/labels.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { CandidateRevision } from '../../schema/platform/rollout/rollout-spec.ts';
+import { MAX_VARIABLE_BYTES } from '../../schema/platform/spec/variable-size.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../rollout/complete.ts';
 import { resolveConnections, countNeededConnections } from '../rollout/connections.ts';

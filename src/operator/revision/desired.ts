@@ -1,8 +1,8 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/platform/labels.ts';
-import type { Pin } from '../../schema/platform/pins.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/platform/objects/labels.ts';
+import type { Pin } from '../../schema/platform/rollout/pins.ts';
 import { buildAddressStamp, type DatabaseAddress } from '../database/address.ts';
 import { resolveConnections } from '../rollout/connections.ts';
 import {

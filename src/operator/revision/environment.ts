@@ -1,6 +1,6 @@
 import { kinds, type Kube } from '../../kube/kube.ts';
-import { isTooLargeVariable } from '../../schema/platform/variable-size.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { isTooLargeVariable } from '../../schema/platform/spec/variable-size.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /**
  * The Secret whose keys become the pods' environment: none is asked for, it is missing, it was not read yet, it is

@@ -1,4 +1,4 @@
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 import { parseImageRepository } from './image-name.ts';
 

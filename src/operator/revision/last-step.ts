@@ -1,4 +1,4 @@
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { getReadySince } from '../pods/diagnose.ts';
 import { buildIdleDecision, SERVES, STARTING, type Decision } from './decision.ts';
 import type { RevisionWorld, Situation } from './observe.ts';

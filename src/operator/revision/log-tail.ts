@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { Decision } from './decision.ts';
 import { toError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';

@@ -1,17 +1,17 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { COMPONENT } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import type {
   AbortedRevision,
   CandidateRevision,
   DrainingRevision,
-} from '../../schema/platform/rollout-spec.ts';
+} from '../../schema/platform/rollout/rollout-spec.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 import type { DatabaseAnswer } from '../database/database.ts';
 import { getDatabaseEngine } from '../database/engines.ts';

@@ -1,9 +1,9 @@
 import { explainByLog } from './log-cause.ts';
 import type { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../schema/names.ts';
-import type { Pin } from '../../schema/platform/pins.ts';
+import type { Pin } from '../../schema/platform/rollout/pins.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { buildSettledOutcome, type Report } from '../kernel/outcome.ts';

@@ -1,7 +1,7 @@
-import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/platform/conditions.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import type { RevisionStatus } from '../../schema/platform/revision.ts';
-import type { ObjectFault } from '../../schema/platform/object-fault.ts';
+import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/platform/objects/conditions.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { RevisionStatus } from '../../schema/platform/deployment/revision.ts';
+import type { ObjectFault } from '../../schema/platform/objects/object-fault.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import { findRevisionImage, isEnded } from '../rollout/revisions.ts';

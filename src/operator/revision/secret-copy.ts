@@ -1,6 +1,6 @@
 import { buildNameTaken } from '../../kube/errors.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../schema/platform/api-group.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
 import { names, toLabelValue } from '../../schema/names.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
@@ -10,7 +10,7 @@ import {
   OPERATOR,
   REVISION,
   SECRETS_OF,
-} from '../../schema/platform/labels.ts';
+} from '../../schema/platform/objects/labels.ts';
 import type { Environment } from './environment.ts';
 
 /**

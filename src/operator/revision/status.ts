@@ -1,11 +1,11 @@
-import { BUILD_SUCCEEDED, DRAINING, ROLLED_OUT } from '../../schema/platform/conditions.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { BUILD_SUCCEEDED, DRAINING, ROLLED_OUT } from '../../schema/platform/objects/conditions.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { hashJson } from '../../schema/canonical-json.ts';
-import { ENDED } from '../../schema/platform/revision.ts';
+import { ENDED } from '../../schema/platform/deployment/revision.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { Pin } from '../../schema/platform/pins.ts';
+import type { Pin } from '../../schema/platform/rollout/pins.ts';
 import { mergeServerFields } from '../rollout/reported-server.ts';
 import { findRevisionImage, isEnded } from '../rollout/revisions.ts';
 import { getPodStatus } from '../pods/diagnose.ts';

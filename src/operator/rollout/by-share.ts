@@ -1,9 +1,12 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import type { AbortedRevision, CandidateRevision } from '../../schema/platform/rollout-spec.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import type {
+  AbortedRevision,
+  CandidateRevision,
+} from '../../schema/platform/rollout/rollout-spec.ts';
 import { choosePin } from './pins.ts';
 import { findRevisionByName } from './revisions.ts';
 

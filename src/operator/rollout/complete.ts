@@ -1,12 +1,12 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { INTERRUPT } from '../../schema/platform/labels.ts';
-import { isReplacing } from '../../schema/platform/replacement.ts';
-import { hashTemplate } from '../../schema/platform/revision-of.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { INTERRUPT } from '../../schema/platform/objects/labels.ts';
+import { isReplacing } from '../../schema/platform/backup/replacement.ts';
+import { hashTemplate } from '../../schema/platform/resources/revision-of.ts';
 import { hashJson } from '../../schema/canonical-json.ts';
 import { isPodReady } from '../pods/diagnose.ts';
 import { isRolledOut, getReplicas } from '../pods/workload-state.ts';

@@ -1,4 +1,4 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import { resolveMaxReplicas, type Templated } from './replicas.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { RECONCILE_NOW, REVISION } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { RECONCILE_NOW, REVISION } from '../../schema/platform/objects/labels.ts';
 import { toLabelValue } from '../../schema/names.ts';
 
 /** Returns true if nothing serves yet that new pods could disturb. */

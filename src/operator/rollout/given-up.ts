@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /** A revision that was tried out and given up, and when, in seconds since the epoch. */
 type GivenUp = { labels: { revision: string; cause: string }; value: number };

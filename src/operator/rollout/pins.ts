@@ -1,7 +1,7 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { DrainingRevision } from '../../schema/platform/rollout-spec.ts';
-import type { Pin } from '../../schema/platform/pins.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { DrainingRevision } from '../../schema/platform/rollout/rollout-spec.ts';
+import type { Pin } from '../../schema/platform/rollout/pins.ts';
 
 /**
  * Returns how the runs of a revision that rolls out now are pinned to it. Without a gateway nobody could tell its

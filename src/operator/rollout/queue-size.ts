@@ -1,9 +1,9 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
 import { getReplicas } from '../pods/workload-state.ts';
 import type { QueueBounds, QueueState } from '../scale/queue-scale.ts';
 import { resolveMaxReplicas, resolveWantedReplicas, type Templated } from './replicas.ts';

@@ -1,5 +1,5 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 
 export type WorkloadComponent = 'api' | 'queue';
 

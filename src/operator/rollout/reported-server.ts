@@ -1,5 +1,5 @@
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { chooseStricterGuard } from '../../schema/platform/guards.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import { chooseStricterGuard } from '../../schema/platform/deployment/guards.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { ROLLED_OUT } from '../../schema/platform/conditions.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { sortRevisions } from '../../schema/platform/revision-of.ts';
-import { ENDED } from '../../schema/platform/revision.ts';
+import { ROLLED_OUT } from '../../schema/platform/objects/conditions.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
+import { sortRevisions } from '../../schema/platform/resources/revision-of.ts';
+import { ENDED } from '../../schema/platform/deployment/revision.ts';
 import { isTrue } from '../kernel/conditions.ts';
 
 export const isEnded = ({ status }: RevisionResource): boolean =>

@@ -1,9 +1,12 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { isReplacing } from '../../schema/platform/replacement.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { isReplacing } from '../../schema/platform/backup/replacement.ts';
 import { names } from '../../schema/names.ts';
 import { getReplicas } from '../pods/workload-state.ts';
-import { CHECK_SECONDS, findComparedRevisions } from '../../schema/platform/rollout-trial.ts';
+import {
+  CHECK_SECONDS,
+  findComparedRevisions,
+} from '../../schema/platform/rollout/rollout-trial.ts';
 import type { DrainingQueue } from '../scale/drain-scale.ts';
 import type { Scalable } from '../scale/queue-scale.ts';
 import type { Trial } from '../scale/work-follower.ts';

@@ -1,5 +1,5 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { resolveMinReplicas, type Templated } from './replicas.ts';
 

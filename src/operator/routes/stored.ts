@@ -1,6 +1,6 @@
-import type { ParentRef } from '../../config/routes.ts';
+import type { ParentRef } from '../../config/platform/routes.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { Condition } from '../../schema/platform/conditions.ts';
+import type { Condition } from '../../schema/platform/objects/conditions.ts';
 
 /*
  * Routes as the API server stores them: the places that they claim, and the answers of those who carry them out.

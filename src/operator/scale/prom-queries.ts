@@ -1,10 +1,10 @@
 import { toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { expandQuery } from '../../schema/platform/rollout-trial.ts';
+import { expandQuery } from '../../schema/platform/rollout/rollout-trial.ts';
 import { parsePromValue, type PromValue } from './prom-answer.ts';
 import type { QueryAnswer } from './verdict.ts';
-import { readBoundedBytes } from '../../http/bounded-bytes.ts';
-import { TurnsByName } from '../../http/turns.ts';
+import { readBoundedBytes } from '../../http/bodies/bounded-bytes.ts';
+import { TurnsByName } from '../../http/limits/turns.ts';
 import { parseJsonOr } from '../../schema/json.ts';
 
 /** Comparisons that are asked at a time: of all, and of one namespace. Others wait for their turn. */

@@ -1,7 +1,7 @@
 import { LastReports, type KeptEntry } from '../../work/last-reports.ts';
 import { type WorkSummary, summarizeReports } from '../../schema/wire/work-summary.ts';
 import type { GateReport, ReportsPage, ServerFacts } from '../../schema/wire/work-report.ts';
-import { chooseStricterGuard } from '../../schema/platform/guards.ts';
+import { chooseStricterGuard } from '../../schema/platform/deployment/guards.ts';
 import { type EndCounts, NO_RUNS } from './verdict.ts';
 import { COMPARED_PROCESS_BYTES, ComparedRuns, type ComparedPair } from './compared-runs.ts';
 

@@ -1,4 +1,4 @@
-import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
+import type { RolloutCheck } from '../../schema/platform/rollout/rollout-trial.ts';
 import { computeBucketBound, computeBucket, BUCKETS } from '../../schema/wire/run-counts.ts';
 import { estimateHitChance, estimateRankChance, type HitsOf } from './chance.ts';
 

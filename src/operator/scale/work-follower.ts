@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { toError } from '../../errors.ts';
-import { readJsonAnswer } from '../../http/bounded-answer.ts';
+import { readJsonAnswer } from '../../http/bodies/bounded-answer.ts';
 import type { Log } from '../../log.ts';
 import { filterServingWork, type WorkSummary } from '../../schema/wire/work-summary.ts';
 import { filterGatewayKeys } from '../../schema/wire/gateway-key.ts';
@@ -14,7 +14,7 @@ import { decideDrain, type DrainingQueue, type DrainState } from './drain-scale.
 import { buildUnansweredQueries, type PromQueries } from './prom-queries.ts';
 import { decideQueue, type QueueState, type Scalable } from './queue-scale.ts';
 import { ArchiveLags, type Added, ReportedWork, type Lagged } from './reported-work.ts';
-import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
+import type { RolloutCheck } from '../../schema/platform/rollout/rollout-trial.ts';
 import {
   decideVerdict,
   listDueQueries,

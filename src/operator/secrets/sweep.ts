@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { toError, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
-import { SECRETS_OF } from '../../schema/platform/labels.ts';
+import { SECRETS_OF } from '../../schema/platform/objects/labels.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { buildObjectKey } from '../../kube/cache.ts';
 import { BY_SECRET, type Caches } from '../view/caches.ts';

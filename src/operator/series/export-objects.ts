@@ -4,10 +4,10 @@ import type {
   BackupResource,
   DeploymentResource,
   RevisionResource,
-} from '../../schema/platform/custom-resources.ts';
-import { isArchived } from '../../schema/platform/backup-spec.ts';
-import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
-import { ENDED, type RevisionStatus } from '../../schema/platform/revision.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { isArchived } from '../../schema/platform/backup/backup-spec.ts';
+import { COMPONENT, DEPLOYMENT } from '../../schema/platform/objects/labels.ts';
+import { ENDED, type RevisionStatus } from '../../schema/platform/deployment/revision.ts';
 import {
   backupEndOf,
   filterDecisiveEnds,
@@ -37,7 +37,7 @@ import {
   TRACING_PROJECT_SHARED,
   UNAUTHENTICATED,
   type Condition,
-} from '../../schema/platform/conditions.ts';
+} from '../../schema/platform/objects/conditions.ts';
 
 /** Counts revisions by namespace and phase. */
 class PhaseCounts {

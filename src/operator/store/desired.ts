@@ -1,7 +1,11 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { DEPLOYMENT, buildManagedLabels, buildPodSelector } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import {
+  DEPLOYMENT,
+  buildManagedLabels,
+  buildPodSelector,
+} from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import { buildImageUser } from '../objects/user-of-image.ts';
 import { buildAppliedMetadata } from '../objects/metadata.ts';

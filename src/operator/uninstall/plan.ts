@@ -1,7 +1,7 @@
 import type { Env } from '../../config/env.ts';
 import { StartError } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /** How many objects a sentence names. */
 const NAMED = 10;

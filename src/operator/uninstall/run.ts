@@ -1,13 +1,13 @@
 import type { Env } from '../../config/env.ts';
-import { readOperatorConfig } from '../../config/operator.ts';
-import { DATA_WORD, type UninstallConfig } from '../../config/uninstall.ts';
+import { readOperatorConfig } from '../../config/platform/operator.ts';
+import { DATA_WORD, type UninstallConfig } from '../../config/platform/uninstall.ts';
 import { NotFound, StartError } from '../../errors.ts';
 import type { ConnectedKube } from '../../kube/client.ts';
 import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { sleepUnlessAborted } from '../../pause.ts';
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, MANAGED_BY, OPERATOR, PART_OF } from '../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT, MANAGED_BY, OPERATOR, PART_OF } from '../../schema/platform/objects/labels.ts';
 import { startOperator, type OperatorOptions } from '../start.ts';
 import { formatObjectNames, requireDataStays, readOperatorSettings } from './plan.ts';
 

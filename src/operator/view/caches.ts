@@ -3,16 +3,16 @@ import type { Kind } from '../../kube/kube.ts';
 import {
   type BackupResource,
   type DeploymentResource,
-  type ObjectMeta,
   type RevisionResource,
   type RevisionSpec,
   type TracingProjectResource,
-} from '../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../schema/platform/api-group.ts';
-import { isBackupOver } from '../../schema/platform/backup-spec.ts';
-import { ROUTED } from '../../schema/platform/conditions.ts';
-import { listDeploymentIds } from '../../schema/platform/deployment-ids.ts';
-import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/resources/custom-resources.ts';
+import { type ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
+import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
+import { isBackupOver } from '../../schema/platform/backup/backup-spec.ts';
+import { ROUTED } from '../../schema/platform/objects/conditions.ts';
+import { listDeploymentIds } from '../../schema/platform/resources/deployment-ids.ts';
+import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/platform/objects/labels.ts';
 import type { Watched } from '../kernel/writer.ts';
 import type { KindRow, KindTable } from '../kinds/row.ts';
 import { OPERATOR_KINDS } from '../kinds/table.ts';

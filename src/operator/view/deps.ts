@@ -1,4 +1,4 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { GitPlaces } from '../../git/places.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';

@@ -1,4 +1,4 @@
-import type { Builder } from '../../config/builder.ts';
+import type { Builder } from '../../config/platform/builder.ts';
 import { Rejected } from '../../errors.ts';
 import {
   buildGitAuthorization,
@@ -8,8 +8,8 @@ import {
 } from '../../git/credential.ts';
 import type { RemoteRepository } from '../../git/ls-refs.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { GitIntegration } from '../../schema/platform/git-connection.ts';
-import { parseRepoAddress } from '../../schema/platform/repo-url.ts';
+import type { GitIntegration } from '../../schema/platform/source/git-connection.ts';
+import { parseRepoAddress } from '../../schema/platform/source/repo-url.ts';
 import type { OperatorDeps } from './deps.ts';
 
 type RemoteLook = {

@@ -1,12 +1,12 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import {
   toConfiguredIntegration,
   toGitIntegration,
   type GitIntegration,
-} from '../../schema/platform/git-connection.ts';
-import { checkRepoUrl } from '../../schema/platform/repo-url.ts';
-import { resolveTenantId } from '../../schema/platform/tenancy.ts';
+} from '../../schema/platform/source/git-connection.ts';
+import { checkRepoUrl } from '../../schema/platform/source/repo-url.ts';
+import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 import type { Caches } from './caches.ts';
 import { mapNamespaceOwners } from './tenancy.ts';
 

@@ -8,8 +8,8 @@ import {
   PORTS_CONFIG_MAP,
   PORTS_KEY,
   type KeptPorts,
-} from '../../schema/platform/kept-ports.ts';
-import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
+} from '../../schema/platform/objects/kept-ports.ts';
+import { MANAGED_BY, OPERATOR } from '../../schema/platform/objects/labels.ts';
 import { BY_ID, type Caches } from './caches.ts';
 import { InTurn } from './in-turn.ts';
 

@@ -1,4 +1,4 @@
-import type { ParentRef } from '../../config/routes.ts';
+import type { ParentRef } from '../../config/platform/routes.ts';
 import { toError, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';

@@ -1,10 +1,10 @@
-import type { OperatorSettings } from '../../config/operator.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
 import {
   type JoinedTenant,
   resolveNamespaceTenant,
   type Owners,
   chooseNamespaceOwners,
-} from '../../schema/platform/tenancy.ts';
+} from '../../schema/platform/resources/tenancy.ts';
 import type { Caches } from './caches.ts';
 
 /** Returns the tenants that namespaces have joined, as last seen. */

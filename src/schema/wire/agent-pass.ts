@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { GUARDS } from '../platform/guards.ts';
+import { GUARDS } from '../platform/deployment/guards.ts';
 import {
   buildClosedSchema,
   buildDateTimeSchema,

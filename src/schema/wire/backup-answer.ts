@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { BACKUP_METHODS, BACKUP_PHASES } from '../platform/backup-spec.ts';
+import { BACKUP_METHODS, BACKUP_PHASES } from '../platform/backup/backup-spec.ts';
 import {
   buildClosedSchema,
   buildDateTimeSchema,

@@ -1,4 +1,4 @@
-import { BACKUP_NAME } from '../platform/backup-spec.ts';
+import { BACKUP_NAME } from '../platform/backup/backup-spec.ts';
 
 /*
  * Messages between the operator and the Job of a backup, and the files below a target that say what is there.

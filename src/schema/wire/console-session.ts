@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { WhoAmI } from '../platform/whoami.ts';
+import { WhoAmI } from '../platform/deployment/whoami.ts';
 import { buildClosedSchema, buildEnumSchema } from '../types.ts';
 
 /** Why a session of the console is over: its time is up, its key is not valid any more, or the user left. */

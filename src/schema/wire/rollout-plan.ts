@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { MOST_LIVING, SHARE_BY } from '../platform/pins.ts';
+import { MOST_LIVING, SHARE_BY } from '../platform/rollout/pins.ts';
 import { isObject } from '../json.ts';
 import { buildEnumSchema } from '../types.ts';
 

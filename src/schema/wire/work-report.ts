@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { RUN_STATUSES } from '../agent/run.ts';
-import { MOST_LIVING } from '../platform/pins.ts';
-import { GUARDS } from '../platform/guards.ts';
+import { MOST_LIVING } from '../platform/rollout/pins.ts';
+import { GUARDS } from '../platform/deployment/guards.ts';
 import { buildNullableSchema, buildEnumSchema } from '../types.ts';
 import { buildRevisionNameSchema } from './rollout-plan.ts';
 import { MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createSigningKeys } from '../../../src/agent/auth/signing-keys.ts';
-import { readAgentConfig } from '../../../src/config/agent.ts';
+import { readAgentConfig } from '../../../src/config/agent/agent.ts';
 import { CURRENT_KEY, PREVIOUS_KEY } from '../../../src/schema/wire/agent-key.ts';
 import { silentLog } from '../../kit/log.ts';
 

@@ -5,7 +5,7 @@ import {
   removeTemporaryThread,
   setThreadState,
 } from '../../../src/agent/db/threads/threads.ts';
-import { loadEndedState } from '../../../src/agent/runs/result.ts';
+import { loadEndedState } from '../../../src/agent/runs/reading/result.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 let on: OpenDatabase;

@@ -9,7 +9,7 @@ import {
   type Interpreter,
 } from '../../../src/agent/graphs/interpreter.ts';
 import { checkInterpreter } from '../../../src/agent/graphs/python.ts';
-import { readAgentConfig } from '../../../src/config/agent.ts';
+import { readAgentConfig } from '../../../src/config/agent/agent.ts';
 
 const ALL = [
   '/env/bin/python',

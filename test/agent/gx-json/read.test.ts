@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
-import type { FileSection } from '../../../src/config/gx-json.ts';
+import type { FileSection } from '../../../src/config/agent/gx-json.ts';
 import { StartError } from '../../../src/errors.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gx-json-'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { admit } from '../../../src/agent/runs/admit.ts';
+import { admit } from '../../../src/agent/runs/making/admit.ts';
 
 test.each([
   [

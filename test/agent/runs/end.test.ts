@@ -6,7 +6,7 @@ import {
   type End,
   type FinishEnd,
   type StopReason,
-} from '../../../src/agent/runs/end.ts';
+} from '../../../src/agent/runs/executing/end.ts';
 import type { ThreadLoss } from '../../../src/agent/graphs/thread.ts';
 import { isUnfinished } from '../../../src/schema/agent/run.ts';
 import type { Outcome } from '../../../src/schema/wire/wall/run-in-thread.ts';

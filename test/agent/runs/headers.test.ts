@@ -3,7 +3,7 @@ import {
   pickHeaders,
   buildLogHeaderFilter,
   buildHeaderFilter,
-} from '../../../src/agent/runs/headers.ts';
+} from '../../../src/agent/runs/making/headers.ts';
 
 test.each([
   ['nothing without rules', undefined, 'x-team', false],

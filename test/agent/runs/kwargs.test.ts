@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkFields, runKwargs, runMetadata } from '../../../src/agent/runs/kwargs.ts';
+import { checkFields, runKwargs, runMetadata } from '../../../src/agent/runs/making/kwargs.ts';
 import { Invalid, Rejected } from '../../../src/errors.ts';
 
 const from = {

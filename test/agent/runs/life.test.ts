@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FinishEnd, StopReason } from '../../../src/agent/runs/end.ts';
+import type { FinishEnd, StopReason } from '../../../src/agent/runs/executing/end.ts';
 import {
   beginLife,
   stepLife,
@@ -7,7 +7,7 @@ import {
   type Life,
   type LifeEvent,
   type LifeStep,
-} from '../../../src/agent/runs/life.ts';
+} from '../../../src/agent/runs/executing/life.ts';
 
 const facts = { alone: false, temporary: false, timeoutSeconds: 60 };
 const done: FinishEnd = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { PendingRequests } from '../../../src/agent/runs/pending-requests.ts';
+import { PendingRequests } from '../../../src/agent/runs/executing/pending-requests.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import type { Db } from '../../../src/agent/db/base/pool.ts';
-import { QueuedRuns } from '../../../src/agent/runs/queued-runs.ts';
+import { QueuedRuns } from '../../../src/agent/runs/making/queued-runs.ts';
 
 /* Bounds how many runs wait. The database is a double, because only it can answer late. */
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createBatchedStatements } from '../../../src/agent/db/batched-statements.ts';
 import type { Db } from '../../../src/agent/db/base/pool.ts';
 import type { Signal } from '../../../src/agent/db/base/signals.ts';
-import { Readers } from '../../../src/agent/runs/readers.ts';
+import { Readers } from '../../../src/agent/runs/reading/readers.ts';
 import { Bus, buildThreadKey } from '../../../src/agent/stream/bus.ts';
 import { EventLog } from '../../../src/agent/stream/log.ts';
 import { Unavailable } from '../../../src/errors.ts';

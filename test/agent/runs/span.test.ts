@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildRunSpanEnd } from '../../../src/agent/runs/span.ts';
+import { buildRunSpanEnd } from '../../../src/agent/runs/executing/span.ts';
 
 const attempt = { kwargs: { input: { a: 1 } } as never };
 const said = { values: undefined, interrupts: undefined, stateUnknown: false };

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import type { Db, Statement } from '../../../src/agent/db/base/pool.ts';
 import type { Signal } from '../../../src/agent/db/base/signals.ts';
-import { ThreadRegistrations } from '../../../src/agent/runs/thread-registrations.ts';
+import { ThreadRegistrations } from '../../../src/agent/runs/reading/thread-registrations.ts';
 import { Bus, buildThreadKey, type BusMessage } from '../../../src/agent/stream/bus.ts';
 import { Unavailable } from '../../../src/errors.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { buildWebhookHeaders } from '../../../src/agent/webhooks/headers.ts';
 import { decideSendOutcome, pauseAfter } from '../../../src/agent/webhooks/outcome-rules.ts';
 import { buildSignatureHeaders } from '../../../src/agent/webhooks/signature.ts';
-import { readAgentConfig } from '../../../src/config/agent.ts';
+import { readAgentConfig } from '../../../src/config/agent/agent.ts';
 
 const env: Record<string, string> = {
   LG_WEBHOOK_TOKEN: 'secret',

@@ -10,14 +10,14 @@ import { openDoor } from '../../../src/gateway/door.ts';
 import { HeldRequests } from '../../../src/gateway/held-requests.ts';
 import { Reports } from '../../../src/gateway/reports.ts';
 import { buildWorkRoutes } from '../../../src/gateway/work-routes.ts';
-import { isNeverTrusted } from '../../../src/http/client.ts';
-import { listen } from '../../../src/http/listen.ts';
-import { createApp } from '../../../src/http/server.ts';
+import { isNeverTrusted } from '../../../src/http/callers/client.ts';
+import { listen } from '../../../src/http/server/listen.ts';
+import { createApp } from '../../../src/http/server/server.ts';
 import {
   createClientSigner,
   SIGNATURE_HEADER,
   type ClientSigner,
-} from '../../../src/http/signed-client.ts';
+} from '../../../src/http/callers/signed-client.ts';
 import { buildWorkPath } from '../../../src/schema/wire/work-report.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { KEY_OF_KNOWN, knownDeployment } from '../../kit/known-deployment.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import { kinds, type Kind, type KubeObject } from '../../../src/kube/kube.ts';
 import { desiredDeployment } from '../../kit/facts.ts';
 import { buildRevisionWorkloads } from '../../../src/operator/revision/desired.ts';
-import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
+import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { names } from '../../../src/schema/names.ts';
-import { buildRevision } from '../../../src/schema/platform/revision-of.ts';
+import { buildRevision } from '../../../src/schema/platform/resources/revision-of.ts';
 import { SETTINGS } from './process.ts';
 
 /* What the operator applies for a new deployment, for clients that do nothing else. */

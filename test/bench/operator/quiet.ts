@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import type { ApiServer } from '../../kit/api-server.ts';
 import { operatorFor } from '../../kit/operator.ts';
 import { AuditTrail, isWrite, resourceOf } from './audit.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import { AlreadyExists } from '../../../src/kube/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import { getDatabaseEngine } from '../../../src/operator/database/engines.ts';
@@ -7,12 +7,12 @@ import { desiredDeployment } from '../../kit/facts.ts';
 import { addIntentHash } from '../../../src/operator/kernel/owned.ts';
 import { buildRevisionWorkloads } from '../../../src/operator/revision/desired.ts';
 import { deriveSeenTemplate } from '../../../src/operator/pods/settled-template.ts';
-import { READY } from '../../../src/schema/platform/conditions.ts';
+import { READY } from '../../../src/schema/platform/objects/conditions.ts';
 import {
   type DeploymentResource,
   type RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { names } from '../../../src/schema/names.ts';
 import { hashJson } from '../../../src/schema/canonical-json.ts';
 import { conditionOf } from '../../kit/api-server.ts';

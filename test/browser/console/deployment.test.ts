@@ -1,14 +1,14 @@
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import {
   buildManagedLabels,
   PUSHED_AT,
   UNMATCHED_PUSH,
-} from '../../../src/schema/platform/labels.ts';
-import type { Revision } from '../../../src/schema/platform/revision.ts';
+} from '../../../src/schema/platform/objects/labels.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 import {
   creation,
   letGo,

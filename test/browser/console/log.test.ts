@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { printLine } from '../../../dev/steps.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import type { LogFeed } from './console-server.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import { buildRevision } from '../../../src/schema/platform/revision-of.ts';
+import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
+import { buildRevision } from '../../../src/schema/platform/resources/revision-of.ts';
 import { startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { until } from '../../kit/until.ts';
 import { measured, share } from './goal.ts';

@@ -14,7 +14,7 @@ import {
   stripColours,
   type ShownLine,
 } from '../../../src/console/page/logs/log-lines.ts';
-import type { Revision } from '../../../src/schema/platform/revision.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 
 test.each([
   [

@@ -8,7 +8,7 @@ import {
 } from '../../../src/console/page/deployments/list-query.ts';
 import { measureRowWindow } from '../../../src/console/page/shell/row-window.ts';
 import { formatImage, formatSource } from '../../../src/console/page/deployments/source-text.ts';
-import type { DeploymentSummary } from '../../../src/schema/platform/deployment-summary.ts';
+import type { DeploymentSummary } from '../../../src/schema/platform/deployment/deployment-summary.ts';
 
 const row = (name: string, parts: Partial<DeploymentSummary> = {}): DeploymentSummary => ({
   id: `id-${name}`,

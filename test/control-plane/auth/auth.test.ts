@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readControlPlaneConfig } from '../../../src/config/control-plane.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { readControlPlaneConfig } from '../../../src/config/platform/control-plane.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { startIssuer, type Issuer } from '../kit/issuer.ts';
 import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 

@@ -1,6 +1,6 @@
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readControlPlaneConfig } from '../../../src/config/control-plane.ts';
+import { readControlPlaneConfig } from '../../../src/config/platform/control-plane.ts';
 import { Authenticator } from '../../../src/control-plane/auth/authenticate.ts';
 import { BearerTokens } from '../../../src/control-plane/auth/bearer.ts';
 import type { Problem } from '../../../src/errors.ts';

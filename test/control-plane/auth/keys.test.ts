@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { readControlPlaneConfig } from '../../../src/config/control-plane.ts';
+import { readControlPlaneConfig } from '../../../src/config/platform/control-plane.ts';
 import { Authenticator } from '../../../src/control-plane/auth/authenticate.ts';
 import { runApiKeyCommand } from '../../../src/control-plane/auth/command.ts';
 import { MAC_SECRET } from '../../../src/control-plane/auth/key-mac.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { kinds, type Kind, type Kube } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { auditEvents } from '../../kit/audit-log.ts';
 import { silentLog } from '../../kit/log.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { BackupSpec } from '../../../src/schema/platform/backup-spec.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { BackupSpec } from '../../../src/schema/platform/backup/backup-spec.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /* Where the backups of a deployment go, when they are made and which are kept, by REST. */

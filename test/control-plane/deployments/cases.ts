@@ -1,7 +1,7 @@
 import type {
   DeploymentCreateRequest,
   DeploymentPatchRequest,
-} from '../../../src/schema/platform/deployment.ts';
+} from '../../../src/schema/platform/deployment/deployment.ts';
 
 /*
  * Situations that the platform must refuse. Every row is proven three times: by the pure rules, by POST or PATCH, and

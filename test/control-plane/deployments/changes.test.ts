@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import type { Deployment, WrittenDeployment } from '../../../src/schema/platform/deployment.ts';
-import type { Revision } from '../../../src/schema/platform/revision.ts';
+import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
+import type {
+  Deployment,
+  WrittenDeployment,
+} from '../../../src/schema/platform/deployment/deployment.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

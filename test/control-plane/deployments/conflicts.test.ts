@@ -1,8 +1,8 @@
 import { expect, inject, test } from 'vitest';
 import { Conflict, Forbidden } from '../../../src/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { faultProxy } from '../../kit/fault-proxy.ts';
 import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A } from '../kit/api-server-plane.ts';

@@ -3,9 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NotFound } from '../../../src/errors.ts';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment, WrittenDeployment } from '../../../src/schema/platform/deployment.ts';
-import { buildRevision } from '../../../src/schema/platform/revision-of.ts';
-import type { Revision } from '../../../src/schema/platform/revision.ts';
+import type {
+  Deployment,
+  WrittenDeployment,
+} from '../../../src/schema/platform/deployment/deployment.ts';
+import { buildRevision } from '../../../src/schema/platform/resources/revision-of.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 

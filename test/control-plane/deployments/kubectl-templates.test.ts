@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kind } from '../../../src/kube/kube.ts';
-import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import type { Revision } from '../../../src/schema/platform/revision.ts';
-import { buildRevision } from '../../../src/schema/platform/revision-of.ts';
+import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
+import { buildRevision } from '../../../src/schema/platform/resources/revision-of.ts';
 import { until } from '../../kit/until.ts';
 import { startPlane, type Plane } from '../kit/api-server-plane.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /* Where agents and databases stand, by REST: with the grant of the installation, and without it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAgentConfig } from '../../../src/config/agent.ts';
+import { readAgentConfig } from '../../../src/config/agent/agent.ts';
 import { checkServerSecrets } from '../../../src/control-plane/deployments/refused-secrets.ts';
 
 const refused = (...pairs: [name: string, value: string][]): string[] =>

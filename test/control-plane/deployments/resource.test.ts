@@ -7,8 +7,8 @@ import {
 } from '../../../src/control-plane/deployments/resource.ts';
 import { buildJsonPatch } from '../../../src/control-plane/json-patch.ts';
 import { getUpdatedAt } from '../../../src/control-plane/stored/metadata.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import { Deployment, SourceConfig } from '../../../src/schema/platform/deployment.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { Deployment, SourceConfig } from '../../../src/schema/platform/deployment/deployment.ts';
 import { container, git } from './cases.ts';
 
 const place = { namespace: 'team', tenantId: '00000000-0000-4000-8000-000000000000' };

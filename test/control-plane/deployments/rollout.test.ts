@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { RELEASE, ROLLOUT } from '../../../src/schema/platform/labels.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import { RELEASE, ROLLOUT } from '../../../src/schema/platform/objects/labels.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /* How replaced revisions keep their work, by REST. */

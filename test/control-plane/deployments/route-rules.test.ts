@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import { resolveRoutePlace } from '../../../src/control-plane/deployments/route-rules.ts';
 
 const routeOf = (settings: object) =>

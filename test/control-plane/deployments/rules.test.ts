@@ -15,7 +15,7 @@ import {
 } from '../../../src/control-plane/deployments/rules.ts';
 import { checkImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
 import { checkPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { container, FORBIDDEN_BY_SHAPE, git } from './cases.ts';
 
 const answerOf = (body: typeof container): Deployment => {

@@ -6,15 +6,15 @@ import { expect } from 'vitest';
 import {
   readControlPlaneConfig,
   type ControlPlaneConfig,
-} from '../../../src/config/control-plane.ts';
+} from '../../../src/config/platform/control-plane.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { startControlPlane } from '../../../src/control-plane/start.ts';
 import { connect } from '../../../src/kube/client.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
-import { type ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import { TENANT } from '../../../src/schema/platform/labels.ts';
+import { type ListenerResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
+import { TENANT } from '../../../src/schema/platform/objects/labels.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';
 

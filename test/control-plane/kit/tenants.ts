@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import {
   COMPONENT,
   DEPLOYMENT,
@@ -10,7 +10,7 @@ import {
   REVISION,
   SECRETS_OF,
   TENANT,
-} from '../../../src/schema/platform/labels.ts';
+} from '../../../src/schema/platform/objects/labels.ts';
 import { formatCanonicalJson } from '../../../src/schema/canonical-json.ts';
 
 /* Tenants whose data can be told apart: each writes a word of its own, its canary, into all that it makes. */

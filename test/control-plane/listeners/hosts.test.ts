@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import type { Listener } from '../../../src/control-plane/listeners/resource.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import {
   creation,
   makeNamespace,

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { packBuildLog } from '../../../src/operator/revision/build/keep-log.ts';
-import type { RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { RevisionResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import {
   AGENTS_NAMESPACE,
   buildManagedLabels,
   REVISION_UID,
-} from '../../../src/schema/platform/labels.ts';
+} from '../../../src/schema/platform/objects/labels.ts';
 import { BUILD_STAGES } from '../../../src/schema/names.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';

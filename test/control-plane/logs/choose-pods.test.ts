@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { choosePods } from '../../../src/control-plane/logs/choose-pods.ts';
-import { buildManagedLabels, type Component } from '../../../src/schema/platform/labels.ts';
+import { buildManagedLabels, type Component } from '../../../src/schema/platform/objects/labels.ts';
 
 const podsOf = (component: Component, revision: string, count: number) =>
   Array.from({ length: count }, (_, at) => ({

@@ -5,8 +5,8 @@ import { readPodLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import type { LogPage } from '../../../src/control-plane/logs/schema.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { buildManagedLabels } from '../../../src/schema/platform/labels.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import { buildManagedLabels } from '../../../src/schema/platform/objects/labels.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

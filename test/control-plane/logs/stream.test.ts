@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { buildManagedLabels } from '../../../src/schema/platform/labels.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import { buildManagedLabels } from '../../../src/schema/platform/objects/labels.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /** What pods have written, because no kubelet runs them. */

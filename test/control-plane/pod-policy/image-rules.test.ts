@@ -3,7 +3,7 @@ import { checkImages } from '../../../src/control-plane/pod-policy/image-rules.t
 import {
   buildImageRepository,
   buildCacheRepository,
-} from '../../../src/schema/platform/built-image.ts';
+} from '../../../src/schema/platform/source/built-image.ts';
 
 const BUILT = { repository: 'registry.example.com/agents', pullSecret: 'pull' };
 const OWN = ['team-a', 'team-a-staging'];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { checkReferences } from '../../../src/control-plane/pod-policy/references.ts';
-import type { Grant } from '../../../src/config/control-plane.ts';
+import type { Grant } from '../../../src/config/platform/control-plane.ts';
 import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
-import { FOR_AGENTS } from '../../../src/schema/platform/labels.ts';
+import { FOR_AGENTS } from '../../../src/schema/platform/objects/labels.ts';
 
 /** A cluster whose ServiceAccounts have these labels. */
 const clusterOf = (labels: Record<string, string>): Kube => {

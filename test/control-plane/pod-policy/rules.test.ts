@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Grant } from '../../../src/config/control-plane.ts';
+import type { Grant } from '../../../src/config/platform/control-plane.ts';
 import { checkPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
-import { NO_KEYS } from '../../../src/schema/platform/object-keys.ts';
-import type { ResourceSpec } from '../../../src/schema/platform/resource-spec.ts';
+import { NO_KEYS } from '../../../src/schema/platform/objects/object-keys.ts';
+import type { ResourceSpec } from '../../../src/schema/platform/spec/resource-spec.ts';
 
 const sidecar = (parts: object): ResourceSpec => ({
   sidecars: [{ name: 's', image: 'i', ...parts }],

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import type { Revision } from '../../../src/schema/platform/revision.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

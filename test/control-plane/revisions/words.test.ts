@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { type DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { type DeploymentSpec } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import {
   REVISION_STATUSES,
   type Revision,
   type RevisionStatus,
-} from '../../../src/schema/platform/revision.ts';
+} from '../../../src/schema/platform/deployment/revision.ts';
 import { until } from '../../kit/until.ts';
 import { buildsIn } from '../../kit/build-stage.ts';
 import { newDeployment } from '../../kit/objects.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TenantKeys } from '../../../src/tokens/tenant-keys.ts';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';
 import { startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import { hashAgentKey } from '../../../src/schema/wire/agent-key.ts';
 import type { AgentPass } from '../../../src/schema/wire/agent-pass.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { passKeyOf, verifySignedPass } from '../../../src/tokens/agent-pass.ts';
 import { until } from '../../kit/until.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';

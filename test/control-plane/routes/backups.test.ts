@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { AWAITED_BACKUP } from '../../../src/schema/platform/labels.ts';
+import { AWAITED_BACKUP } from '../../../src/schema/platform/objects/labels.ts';
 import { dumpRecord } from '../../kit/backup-record.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { startPlane, type Plane } from '../kit/api-server-plane.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import type { Revision } from '../../../src/schema/platform/revision.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 import { messagesOf, type Message } from '../kit/event-stream.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { requireAllowedHost } from '../../../src/control-plane/git/connections.ts';
 import type { GitIntegrationRequest } from '../../../src/control-plane/git/resource.ts';
-import { Lookups } from '../../../src/http/lookups.ts';
+import { Lookups } from '../../../src/http/outgoing/lookups.ts';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { startGitHostStub, type GitHostStub } from '../../kit/git-host-stub.ts';
 import { startGitHubAppStub, type GitHubAppStub } from '../../kit/github-app-stub.ts';
 import { until } from '../../kit/until.ts';

@@ -1,10 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { GIT_KINDS, type GitKind } from '../../../src/schema/platform/git-integration.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import type { DeploymentDetails } from '../../../src/schema/platform/deployment-summary.ts';
-import { PUSHED_AT, UNMATCHED_PUSH } from '../../../src/schema/platform/labels.ts';
+import { GIT_KINDS, type GitKind } from '../../../src/schema/platform/source/git-integration.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import type { DeploymentDetails } from '../../../src/schema/platform/deployment/deployment-summary.ts';
+import { PUSHED_AT, UNMATCHED_PUSH } from '../../../src/schema/platform/objects/labels.ts';
 import { AFTER, deleted, HEADERS, PAYLOADS } from '../../git/payloads.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import type {
   DeploymentKubeEvent,
   DeploymentPod,
-} from '../../../src/schema/platform/deployment-objects.ts';
-import { buildManagedLabels } from '../../../src/schema/platform/labels.ts';
-import type { RevisionDetails } from '../../../src/schema/platform/revision.ts';
+} from '../../../src/schema/platform/objects/deployment-objects.ts';
+import { buildManagedLabels } from '../../../src/schema/platform/objects/labels.ts';
+import type { RevisionDetails } from '../../../src/schema/platform/deployment/revision.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /* Pods and events of a deployment, and one revision in full, on a real API server. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import type {
   DeploymentCounts,
   DeploymentDetails,
   DeploymentSummary,
-} from '../../../src/schema/platform/deployment-summary.ts';
+} from '../../../src/schema/platform/deployment/deployment-summary.ts';
 import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 import { messagesOf, type Message } from '../kit/event-stream.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { AWAITED_BACKUP } from '../../../src/schema/platform/labels.ts';
+import { AWAITED_BACKUP } from '../../../src/schema/platform/objects/labels.ts';
 import { deriveAesKeyId } from '../../../src/schema/agent/aes-key-id.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { dumpRecord } from '../../kit/backup-record.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type LeaseObject } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import type { DeploymentDetails } from '../../../src/schema/platform/deployment-summary.ts';
-import { UNMATCHED_PUSH } from '../../../src/schema/platform/labels.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
+import type { DeploymentDetails } from '../../../src/schema/platform/deployment/deployment-summary.ts';
+import { UNMATCHED_PUSH } from '../../../src/schema/platform/objects/labels.ts';
 import { AFTER, HEADERS, PAYLOADS } from '../../git/payloads.ts';
 import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { startApiServer, type ApiServer } from '../../kit/api-server.ts';
 import { until } from '../../kit/until.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';

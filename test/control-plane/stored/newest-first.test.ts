@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NewestFirst, compareNewestFirst } from '../../../src/control-plane/stored/newest-first.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 
 const made = (number: number, second: number): DeploymentResource =>
   ({

@@ -3,8 +3,8 @@ import { decideState } from '../../../src/control-plane/stored/state.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
-import { buildRevision } from '../../../src/schema/platform/revision-of.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
+import { buildRevision } from '../../../src/schema/platform/resources/revision-of.ts';
 import { newDeployment } from '../../kit/objects.ts';
 
 const condition = (type: string, status: 'True' | 'False', reason: string) => ({

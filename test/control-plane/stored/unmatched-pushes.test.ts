@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { Forbidden } from '../../../src/errors.ts';
 import type { Kube } from '../../../src/kube/kube.ts';
-import type { GitIntegrationResource } from '../../../src/schema/platform/custom-resources.ts';
-import { UNMATCHED_PUSH } from '../../../src/schema/platform/labels.ts';
+import type { GitIntegrationResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { UNMATCHED_PUSH } from '../../../src/schema/platform/objects/labels.ts';
 import type { KnownIntegration } from '../../../src/control-plane/stored/integrations.ts';
 import { UnmatchedPushes } from '../../../src/control-plane/stored/unmatched-pushes.ts';
 

@@ -1,7 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import { Type } from 'typebox';
 import { Ajv } from 'ajv';
-import { AuthSpec } from '../../../src/schema/platform/auth-spec.ts';
+import { AuthSpec } from '../../../src/schema/platform/spec/auth-spec.ts';
 import { isObject, type Json } from '../../../src/schema/json.ts';
 import { chartValues, definitionOf, faultsBy, gxJson } from './schemas.ts';
 

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkBackup, restoreBackup } from '../../../src/backup/restore.ts';
 import { createBackup } from '../../../src/backup/run.ts';
 import { BackupFailed } from '../../../src/backup/s3/failure.ts';
-import { backupJobConfig } from '../../../src/config/backup-job.ts';
-import { restoreJobConfig } from '../../../src/config/restore-job.ts';
+import { backupJobConfig } from '../../../src/config/jobs/backup-job.ts';
+import { restoreJobConfig } from '../../../src/config/jobs/restore-job.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import {
   createAuthority,
   createCertificate,
 } from '../../../src/operator/database/own/tls/certificate.ts';
-import type { DatabaseSpec } from '../../../src/schema/platform/database-spec.ts';
+import type { DatabaseSpec } from '../../../src/schema/platform/spec/database-spec.ts';
 import type { RestoreFailure } from '../../../src/schema/wire/restore-message.ts';
 import { dumpInto, newPipe, takeDump } from '../../backup/dump-double.ts';
 import { startApiServer, type ApiServer } from '../../kit/api-server.ts';

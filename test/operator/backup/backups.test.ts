@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import type { BackupSpec } from '../../../src/schema/platform/backup-spec.ts';
-import type { BackupResource } from '../../../src/schema/platform/custom-resources.ts';
-import { AWAITED_BACKUP } from '../../../src/schema/platform/labels.ts';
+import type { BackupSpec } from '../../../src/schema/platform/backup/backup-spec.ts';
+import type { BackupResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { AWAITED_BACKUP } from '../../../src/schema/platform/objects/labels.ts';
 import type {
   BackupDone,
   BackupFailure,

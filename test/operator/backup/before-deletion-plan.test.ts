@@ -8,7 +8,7 @@ import { backupName } from '../../../src/schema/wire/backup-message.ts';
 import type {
   BackupResource,
   DeploymentResource,
-} from '../../../src/schema/platform/custom-resources.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
 import { newDeployment, settings } from '../../kit/objects.ts';
 import { dumpRecord } from '../../kit/backup-record.ts';
 

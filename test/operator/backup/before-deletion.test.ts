@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import type { BackupSpec } from '../../../src/schema/platform/backup-spec.ts';
-import type { BackupResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { BackupSpec } from '../../../src/schema/platform/backup/backup-spec.ts';
+import type { BackupResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { BackupDone, BackupFailure } from '../../../src/schema/wire/backup-message.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import type { look } from '../../kit/operator.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import type { DatabaseSpec } from '../../../src/schema/platform/database-spec.ts';
-import type { BackupResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { DatabaseSpec } from '../../../src/schema/platform/spec/database-spec.ts';
+import type { BackupResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { BackupOrder } from '../../../src/schema/wire/backup-message.ts';
 import type { RestoreOrder } from '../../../src/schema/wire/restore-message.ts';
 import { newDeployment } from '../../kit/objects.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NamedTarget } from '../../../src/config/backups.ts';
+import type { NamedTarget } from '../../../src/config/platform/backups.ts';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import { backupJob, backupOrder } from '../../../src/operator/backup/job.ts';
 import { checkJob } from '../../../src/operator/backup/replace-job.ts';
@@ -7,7 +7,7 @@ import { restoreJob } from '../../../src/operator/backup/restore-job.ts';
 import { verifyJob } from '../../../src/operator/backup/verify-job.ts';
 import { buildPasswordJob } from '../../../src/operator/database/own/credentials/job.ts';
 import { buildStagedJob } from '../../../src/operator/revision/build/staged-job.ts';
-import type { BackupResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { BackupResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { BUILDER, deployment, fromGit, revision, settings, UID } from '../../kit/objects.ts';
 
 /* The pods of several containers that do not trust each other: what one of them writes, the others can only read. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { planBackup } from '../../../src/operator/backup/plan.ts';
-import { computeNextBackupTime } from '../../../src/schema/platform/backup-schedule.ts';
+import { computeNextBackupTime } from '../../../src/schema/platform/backup/backup-schedule.ts';
 import { buildBackupStatement } from '../../../src/operator/backup/statement.ts';
 import type {
   BackupResource,
   DeploymentResource,
-} from '../../../src/schema/platform/custom-resources.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
 import { backupName } from '../../../src/schema/wire/backup-message.ts';
 import { newDeployment, settings } from '../../kit/objects.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import type { DatabaseSpec } from '../../../src/schema/platform/database-spec.ts';
+import type { DatabaseSpec } from '../../../src/schema/platform/spec/database-spec.ts';
 import type { RestoreOrder } from '../../../src/schema/wire/restore-message.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import type { look } from '../../kit/operator.ts';

@@ -4,8 +4,8 @@ import { planRestore } from '../../../src/operator/backup/restore-plan.ts';
 import type {
   BackupResource,
   DeploymentResource,
-} from '../../../src/schema/platform/custom-resources.ts';
-import type { RestoreSpec } from '../../../src/schema/platform/restore-spec.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
+import type { RestoreSpec } from '../../../src/schema/platform/backup/restore-spec.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 // A store without TLS has dumps alone.

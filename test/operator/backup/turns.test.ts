@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
-import { type BackupResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import { TENANT } from '../../../src/schema/platform/labels.ts';
+import { type BackupResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
+import { TENANT } from '../../../src/schema/platform/objects/labels.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';

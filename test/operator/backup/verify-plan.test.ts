@@ -6,7 +6,7 @@ import { planVerification } from '../../../src/operator/backup/verify-plan.ts';
 import type {
   BackupResource,
   DeploymentResource,
-} from '../../../src/schema/platform/custom-resources.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
 import { backupName } from '../../../src/schema/wire/backup-message.ts';
 import { deployment, fromGit, settings } from '../../kit/objects.ts';
 

@@ -10,7 +10,7 @@ import {
   listEffectlessFields,
 } from '../../../src/operator/deployment/parts/without-effect.ts';
 import { buildPasswordJob } from '../../../src/operator/database/own/credentials/job.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { isAsIntended, addIntentHash } from '../../../src/operator/kernel/owned.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 

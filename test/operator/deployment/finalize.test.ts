@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
 import { listRemovableChildren } from '../../../src/operator/deployment/finalize.ts';
 import { OPERATOR_KINDS } from '../../../src/operator/kinds/table.ts';
-import { COMPONENT } from '../../../src/schema/platform/labels.ts';
+import { COMPONENT } from '../../../src/schema/platform/objects/labels.ts';
 
 type Name = 'pod' | 'revision' | 'secret' | 'service' | 'statefulSet' | 'workload';
 const object = (

@@ -2,9 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
-import { PUSHED_AT } from '../../../src/schema/platform/labels.ts';
-import { sortRevisions, computeRevisionOrder } from '../../../src/schema/platform/revision-of.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
+import { PUSHED_AT } from '../../../src/schema/platform/objects/labels.ts';
+import {
+  sortRevisions,
+  computeRevisionOrder,
+} from '../../../src/schema/platform/resources/revision-of.ts';
 import {
   isRevisionNeeded,
   hasUnseenPush,

@@ -4,8 +4,8 @@ import type {
   DeploymentResource,
   DeploymentSpec,
   RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
-import { RELEASE } from '../../../src/schema/platform/labels.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
+import { RELEASE } from '../../../src/schema/platform/objects/labels.ts';
 import type { PinnedWork } from '../../../src/schema/wire/work-report.ts';
 import type { WorkSummary } from '../../../src/schema/wire/work-summary.ts';
 import { newDeployment } from '../../kit/objects.ts';

@@ -13,9 +13,12 @@ import type {
   DeploymentResource,
   DeploymentSpec,
   RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
-import { ROLLOUT } from '../../../src/schema/platform/labels.ts';
-import type { AbortCause, CandidateRevision } from '../../../src/schema/platform/rollout-spec.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
+import { ROLLOUT } from '../../../src/schema/platform/objects/labels.ts';
+import type {
+  AbortCause,
+  CandidateRevision,
+} from '../../../src/schema/platform/rollout/rollout-spec.ts';
 import { newDeployment } from '../../kit/objects.ts';
 
 /* Which share of the new threads a new revision gets, and when it serves. chat-1 serves, and chat-2 is new. */

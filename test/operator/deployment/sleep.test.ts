@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideSleep, type SleepFacts } from '../../../src/operator/deployment/sleep.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { WorkSummary } from '../../../src/schema/wire/work-summary.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 

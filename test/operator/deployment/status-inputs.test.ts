@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import { REVISION_INPUTS, STATUS_INPUTS } from '../../../src/operator/reports/status-inputs.ts';
-import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
+import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { BUILDER, deployment, fromGit, GIT } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';
 

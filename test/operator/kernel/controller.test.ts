@@ -6,7 +6,7 @@ import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { Controller, type Reconciler } from '../../../src/operator/kernel/controller.ts';
 import { buildSettledOutcome, buildStalledOutcome } from '../../../src/operator/kernel/outcome.ts';
 import { WorkQueue } from '../../../src/operator/kernel/queue.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { silentLog } from '../../kit/log.ts';
 import { deployment } from '../../kit/objects.ts';
 

@@ -4,8 +4,8 @@ import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { Controller } from '../../../src/operator/kernel/controller.ts';
 import { buildSettledOutcome } from '../../../src/operator/kernel/outcome.ts';
 import { WorkQueue } from '../../../src/operator/kernel/queue.ts';
-import { READY } from '../../../src/schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import { READY } from '../../../src/schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { silentLog } from '../../kit/log.ts';
 import { deployment } from '../../kit/objects.ts';
 

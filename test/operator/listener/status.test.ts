@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildListenerReport } from '../../../src/operator/listener/status.ts';
-import { type ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
+import { type ListenerResource } from '../../../src/schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 
 const listener = (name: string, day: number, ...namespaces: string[]): ListenerResource => ({
   apiVersion: API_VERSION,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { OperatorSettings, AgentNetwork } from '../../../src/config/operator.ts';
+import type { OperatorSettings, AgentNetwork } from '../../../src/config/platform/operator.ts';
 import { buildAgentPolicy } from '../../../src/operator/objects/network-policies.ts';
-import type { NetworkSpec } from '../../../src/schema/platform/network-spec.ts';
+import type { NetworkSpec } from '../../../src/schema/platform/spec/network-spec.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 type Spec = {

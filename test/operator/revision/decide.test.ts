@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Builder } from '../../../src/config/builder.ts';
+import type { Builder } from '../../../src/config/platform/builder.ts';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import { decideRevision, countRevisionSecondsLeft } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';

@@ -7,15 +7,15 @@ import {
   resolveMaxReplicas,
   resolveWantedReplicas,
 } from '../../../src/operator/rollout/replicas.ts';
-import type { OperatorSettings } from '../../../src/config/operator.ts';
-import type { DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../../src/config/platform/operator.ts';
+import type { DeploymentSpec } from '../../../src/schema/platform/resources/custom-resources.ts';
 import {
   ResourceSpec as Described,
   UNUSED_RESOURCE_FIELDS,
-} from '../../../src/schema/platform/resource-spec.ts';
+} from '../../../src/schema/platform/spec/resource-spec.ts';
 import { toCamelKey } from '../../../src/schema/types.ts';
 import type { DatabaseAddress } from '../../../src/operator/database/address.ts';
-import type { AgentPlacement } from '../../../src/schema/platform/place-spec.ts';
+import type { AgentPlacement } from '../../../src/schema/platform/spec/place-spec.ts';
 import { names } from '../../../src/schema/names.ts';
 import { deployment, revision, settings, UID } from '../../kit/objects.ts';
 

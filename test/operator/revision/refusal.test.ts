@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Denied, KubeRefused } from '../../../src/kube/errors.ts';
 import { buildRefusedRevisionReport } from '../../../src/operator/revision/refusal.ts';
-import type { RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { RevisionResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { deployment, fromGit, revision } from '../../kit/objects.ts';
 
 type Status = NonNullable<RevisionResource['status']>;

@@ -7,7 +7,7 @@ import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
 import { hashJson } from '../../../src/schema/canonical-json.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';
 

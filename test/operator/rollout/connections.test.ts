@@ -3,7 +3,7 @@ import {
   resolveConnections,
   countConnectionsPerPod,
 } from '../../../src/operator/rollout/connections.ts';
-import type { DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
+import type { DeploymentSpec } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 type ResourceSpec = NonNullable<DeploymentSpec['template']['resourceSpec']>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import { choosePin } from '../../../src/operator/rollout/pins.ts';
 import { deployment } from '../../kit/objects.ts';
 

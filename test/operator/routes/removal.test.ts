@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { reconcileDeployment } from '../../../src/operator/deployment/reconcile.ts';

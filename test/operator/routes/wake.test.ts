@@ -8,7 +8,7 @@ import type { WorkQueue } from '../../../src/operator/kernel/queue.ts';
 import type {
   DeploymentResource,
   ListenerResource,
-} from '../../../src/schema/platform/custom-resources.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
 import { deployment } from '../../kit/objects.ts';
 
 /* Who is woken when a route, a grant or the kind of routes comes or goes. */

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createLog } from '../../../src/log.ts';
 import { parsePromValue } from '../../../src/operator/scale/prom-answer.ts';
 import { PromQueries } from '../../../src/operator/scale/prom-queries.ts';
-import { expandQuery } from '../../../src/schema/platform/rollout-trial.ts';
+import { expandQuery } from '../../../src/schema/platform/rollout/rollout-trial.ts';
 import { until } from '../../kit/until.ts';
 
 /* Queries about revisions, and a server that does not answer as it should. */

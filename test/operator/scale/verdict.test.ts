@@ -10,7 +10,7 @@ import {
   type VerdictSituation,
   type VerdictState,
 } from '../../../src/operator/scale/verdict.ts';
-import type { RolloutCheck } from '../../../src/schema/platform/rollout-trial.ts';
+import type { RolloutCheck } from '../../../src/schema/platform/rollout/rollout-trial.ts';
 import {
   computeBucket,
   computeBucketBound,

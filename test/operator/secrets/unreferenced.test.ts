@@ -5,7 +5,7 @@ import { filterUnreferencedSecrets } from '../../../src/operator/secrets/sweep.t
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 
 function known(deployments: DeploymentResource[], revisions: RevisionResource[]): Caches {

@@ -3,12 +3,12 @@ import type { KubeObject } from '../../../src/kube/kube.ts';
 import { OperatorMetrics } from '../../../src/operator/kernel/metrics.ts';
 import { exportObjects } from '../../../src/operator/series/export-objects.ts';
 import { createCaches, type Caches } from '../../../src/operator/view/caches.ts';
-import type { Condition } from '../../../src/schema/platform/conditions.ts';
+import type { Condition } from '../../../src/schema/platform/objects/conditions.ts';
 import type {
   BackupResource,
   DeploymentResource,
   RevisionResource,
-} from '../../../src/schema/platform/custom-resources.ts';
+} from '../../../src/schema/platform/resources/custom-resources.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 import { printed } from '../../kit/operator.ts';
 

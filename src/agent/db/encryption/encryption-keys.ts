@@ -1,4 +1,4 @@
-import type { EncryptionSettings } from '../../../config/encryption.ts';
+import type { EncryptionSettings } from '../../../config/agent/encryption.ts';
 import { StartError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { deriveAesKeyId, MODULE_KEY } from '../../../schema/agent/aes-key-id.ts';

@@ -1,4 +1,4 @@
-import { PINS } from '../../../schema/platform/pins.ts';
+import { PINS } from '../../../schema/platform/rollout/pins.ts';
 import type { RolloutPlan } from '../../../schema/wire/rollout-plan.ts';
 import type { Pinning } from '../../kernel/pinning.ts';
 import { getPinnedRevision } from '../../kernel/pinning.ts';

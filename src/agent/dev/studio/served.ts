@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { NotFound, Problem } from '../../../errors.ts';
-import { PAGE_HEADERS } from '../../../http/page-headers.ts';
-import { answerNoContent, answerText, type Reply } from '../../../http/route.ts';
+import { PAGE_HEADERS } from '../../../http/routes/page-headers.ts';
+import { answerNoContent, answerText, type Reply } from '../../../http/routes/route.ts';
 import type { Feature } from '../../routes/feature.ts';
 import { buildAgentRoutes, describeAnswer, type AgentRoute } from '../../routes/route.ts';
 

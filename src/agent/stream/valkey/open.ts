@@ -1,4 +1,4 @@
-import type { StreamSettings } from '../../../config/streams.ts';
+import type { StreamSettings } from '../../../config/agent/streams.ts';
 import type { Log } from '../../../log.ts';
 import type { Db } from '../../db/base/pool.ts';
 import type { Signals } from '../../db/base/signals.ts';

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { RevisionDetails } from '../../../schema/platform/revision.ts';
+import type { RevisionDetails } from '../../../schema/platform/deployment/revision.ts';
 import { useApp } from '../shell/app.ts';
 import { pickComparedFields } from './revision-words.ts';
 import { describeFailure } from '../api/failure-text.ts';

@@ -1,6 +1,6 @@
 import { effect, signal, untracked } from '@preact/signals';
-import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
-import type { Revision } from '../../../schema/platform/revision.ts';
+import type { DeploymentDetails } from '../../../schema/platform/deployment/deployment-summary.ts';
+import type { Revision } from '../../../schema/platform/deployment/revision.ts';
 import { RequestRefused } from '../api/calls.ts';
 import { isNewer } from '../live/newer.ts';
 import type { ConsoleApp } from '../shell/app.ts';

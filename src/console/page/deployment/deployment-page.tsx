@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentDetails } from '../../../schema/platform/deployment/deployment-summary.ts';
 import { StateShown } from '../deployments/state-shown.tsx';
 import { formatSource } from '../deployments/source-text.ts';
 import { useApp } from '../shell/app.ts';
@@ -17,7 +17,7 @@ import { Settings } from './settings.tsx';
 import { Fault, Button, Select } from '../shell/controls.tsx';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
-import type { Revision } from '../../../schema/platform/revision.ts';
+import type { Revision } from '../../../schema/platform/deployment/revision.ts';
 import { ComparedRevisions } from './compared-revisions.tsx';
 import { formatOrigin } from './revision-words.ts';
 

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type {
   DeploymentKubeEvent,
   DeploymentPod,
-} from '../../../schema/platform/deployment-objects.ts';
+} from '../../../schema/platform/objects/deployment-objects.ts';
 import { useApp } from '../shell/app.ts';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { Condition } from '../../../schema/platform/conditions.ts';
+import type { Condition } from '../../../schema/platform/objects/conditions.ts';
 import { useApp } from '../shell/app.ts';
 import { CopyButton } from '../shell/copy-button.tsx';
 import { Table } from '../shell/table.tsx';

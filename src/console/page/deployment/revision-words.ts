@@ -1,4 +1,4 @@
-import type { Revision, RevisionStatus } from '../../../schema/platform/revision.ts';
+import type { Revision, RevisionStatus } from '../../../schema/platform/deployment/revision.ts';
 import { formatCommit, formatImage } from '../deployments/source-text.ts';
 
 /** How a status of a revision is shown: the word, and the colour of the state that it resembles. */

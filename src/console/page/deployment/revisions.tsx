@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { Revision, RevisionDetails } from '../../../schema/platform/revision.ts';
+import type { Revision, RevisionDetails } from '../../../schema/platform/deployment/revision.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';

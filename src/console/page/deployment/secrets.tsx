@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { Deployment } from '../../../schema/platform/deployment.ts';
+import type { Deployment } from '../../../schema/platform/deployment/deployment.ts';
 import { useApp } from '../shell/app.ts';
 import { CopyButton } from '../shell/copy-button.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentDetails } from '../../../schema/platform/deployment/deployment-summary.ts';
 import { useApp } from '../shell/app.ts';
 import { CopyButton } from '../shell/copy-button.tsx';
 import { Time } from '../shell/time.tsx';

@@ -1,4 +1,4 @@
-import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentSummary } from '../../../schema/platform/deployment/deployment-summary.ts';
 
 /** Deployments that are offered at a time. */
 const MOST = 12;

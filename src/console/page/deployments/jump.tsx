@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentSummary } from '../../../schema/platform/deployment/deployment-summary.ts';
 import { listJumpTargets } from './jump-targets.ts';
 import { StateShown } from './state-shown.tsx';
 import { useApp } from '../shell/app.ts';

@@ -1,7 +1,7 @@
 import type {
   DeploymentState,
   DeploymentSummary,
-} from '../../../schema/platform/deployment-summary.ts';
+} from '../../../schema/platform/deployment/deployment-summary.ts';
 
 /* The filters and the order of the list. The address holds them, and they decide which rows are shown. */
 

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useMemo } from 'preact/hooks';
-import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentSummary } from '../../../schema/platform/deployment/deployment-summary.ts';
 import { useKeys } from '../shell/keys.ts';
 import type { ListFilter, SortColumn } from './list-query.ts';
 import { measureRowWindow } from '../shell/row-window.ts';

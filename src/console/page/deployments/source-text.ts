@@ -1,4 +1,4 @@
-import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentSummary } from '../../../schema/platform/deployment/deployment-summary.ts';
 
 type Sourced = Pick<DeploymentSummary, 'source' | 'image_uri' | 'repo_url' | 'repo_ref'>;
 

@@ -1,4 +1,4 @@
-import type { DeploymentState } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentState } from '../../../schema/platform/deployment/deployment-summary.ts';
 import { STATE_WORDS } from './list-query.ts';
 
 /** A state as a sign, a word and a colour, so that none of them is needed. */

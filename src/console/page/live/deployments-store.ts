@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+import type { DeploymentSummary } from '../../../schema/platform/deployment/deployment-summary.ts';
 import type { Calls } from '../api/calls.ts';
 import type { StreamMessage } from './event-blocks.ts';
 import { isNewer } from './newer.ts';

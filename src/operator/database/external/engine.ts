@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { DATABASE_READY } from '../../../schema/platform/conditions.ts';
-import { URI_KEY } from '../../../schema/platform/database-spec.ts';
-import { REVISION } from '../../../schema/platform/labels.ts';
+import { DATABASE_READY } from '../../../schema/platform/objects/conditions.ts';
+import { URI_KEY } from '../../../schema/platform/spec/database-spec.ts';
+import { REVISION } from '../../../schema/platform/objects/labels.ts';
 import { resolveConnections } from '../../rollout/connections.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';

@@ -1,8 +1,8 @@
 import { kinds } from '../../../kube/kube.ts';
-import { DATABASE_READY } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { URI_KEY, type ExternalDatabase } from '../../../schema/platform/database-spec.ts';
-import { hasSeveralHosts, SEVERAL_HOSTS } from '../../../schema/platform/database-address.ts';
+import { DATABASE_READY } from '../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { URI_KEY, type ExternalDatabase } from '../../../schema/platform/spec/database-spec.ts';
+import { hasSeveralHosts, SEVERAL_HOSTS } from '../../../schema/platform/spec/database-address.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import { isPodReady } from '../../pods/diagnose.ts';

@@ -1,4 +1,4 @@
-import { CUSTOM_URI } from '../../../schema/platform/database-spec.ts';
+import { CUSTOM_URI } from '../../../schema/platform/spec/database-spec.ts';
 import type { DatabaseEngine } from '../database.ts';
 import { external } from '../external/engine.ts';
 import { readAddressSecret } from '../external/secret.ts';

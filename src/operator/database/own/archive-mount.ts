@@ -1,5 +1,5 @@
 import { names } from '../../../schema/names.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { ARCHIVE_FOLDER } from '../../../schema/wire/pgbackrest.ts';
 
 const ARCHIVE = 'archive';

@@ -1,7 +1,7 @@
 import type { JsonPatch, KubeObject } from '../../../kube/kube.ts';
-import { GROUP } from '../../../schema/platform/api-group.ts';
-import { CLAIM_WORDS } from '../../../schema/platform/labels.ts';
-import type { GivenWords } from '../../../schema/platform/object-keys.ts';
+import { GROUP } from '../../../schema/platform/objects/api-group.ts';
+import { CLAIM_WORDS } from '../../../schema/platform/objects/labels.ts';
+import type { GivenWords } from '../../../schema/platform/objects/object-keys.ts';
 import { formatCanonicalJson } from '../../../schema/canonical-json.ts';
 import { buildSetStep } from '../../objects/ownership.ts';
 

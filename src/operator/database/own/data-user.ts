@@ -1,6 +1,6 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { DATA_USER } from '../../../schema/platform/labels.ts';
+import { DATA_USER } from '../../../schema/platform/objects/labels.ts';
 
 /*
  * The user to whom a database's data belongs: Postgres starts as no other one. It is the image's, or one that the

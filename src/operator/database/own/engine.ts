@@ -1,7 +1,7 @@
 import { buildObjectKey } from '../../../kube/cache.ts';
-import { URI_KEY } from '../../../schema/platform/database-spec.ts';
-import { isRestorePending } from '../../../schema/platform/restore-spec.ts';
-import { COMPONENT, DATABASE_OF } from '../../../schema/platform/labels.ts';
+import { URI_KEY } from '../../../schema/platform/spec/database-spec.ts';
+import { isRestorePending } from '../../../schema/platform/backup/restore-spec.ts';
+import { COMPONENT, DATABASE_OF } from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
 import { getReadySince } from '../../pods/diagnose.ts';
@@ -25,7 +25,7 @@ import {
 } from './volume.ts';
 import { Forbidden } from '../../../errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { getDataOwner } from '../../objects/metadata.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { DeploymentStatusFields, PartPrepared } from '../../reports/part-report.ts';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { VOLUME_HAS_ROOM } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { VOLUME_HAS_ROOM } from '../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { getPodStatus, type ContainerStatus } from '../../pods/diagnose.ts';
 import { findCondition } from '../../kernel/conditions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';

@@ -1,5 +1,5 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { buildArchiveMount } from './archive-mount.ts';
 import { DATA, PGDATA, restrictedContainer, SOCKETS } from './postgres-image.ts';
 import { buildServedTls } from './tls/served.ts';

@@ -1,5 +1,5 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { buildImageUser } from '../../objects/user-of-image.ts';
 import { resolveDatabasePlace } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';

@@ -1,7 +1,7 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { ASLEEP, HIBERNATED } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { ASLEEP, HIBERNATED } from '../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { describePlacement, resolveDatabasePlace } from '../../objects/placed.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { findWorstDiagnosis, isPodOver, isPodReady } from '../../pods/diagnose.ts';

@@ -1,11 +1,11 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import {
   DEPLOYMENT,
   buildManagedLabels,
   buildPodSelector,
-} from '../../../schema/platform/labels.ts';
+} from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
 import { OWNER } from '../../../schema/wire/database-session.ts';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { RENEW_DATABASE } from '../../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { RENEW_DATABASE } from '../../../schema/platform/objects/labels.ts';
 import { hashJson } from '../../../schema/canonical-json.ts';
 import { isSetUp } from '../../pods/workload-state.ts';
 

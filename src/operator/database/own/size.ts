@@ -1,6 +1,6 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { resolveConnections } from '../../rollout/connections.ts';
 import { chooseWithinLimit } from '../../rollout/replicas.ts';
 import { parseQuantity } from '../../kernel/quantity.ts';

@@ -1,8 +1,8 @@
-import type { DailyWindow, DatabaseTurns } from '../../../config/database-turns.ts';
+import type { DailyWindow, DatabaseTurns } from '../../../config/platform/database-turns.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { DATABASE_RENEWED } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { RENEW_DATABASE } from '../../../schema/platform/labels.ts';
+import { DATABASE_RENEWED } from '../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { RENEW_DATABASE } from '../../../schema/platform/objects/labels.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import type { TakenTurns } from '../../view/taken-turns.ts';
 import type { HeldRenewal } from '../database.ts';

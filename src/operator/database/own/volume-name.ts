@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { DATA_OF, DATABASE_OF, SET_ASIDE } from '../../../schema/platform/labels.ts';
-import { isReplacing } from '../../../schema/platform/replacement.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { DATA_OF, DATABASE_OF, SET_ASIDE } from '../../../schema/platform/objects/labels.ts';
+import { isReplacing } from '../../../schema/platform/backup/replacement.ts';
 import { names } from '../../../schema/names.ts';
 import { getDataOwner } from '../../objects/metadata.ts';
 

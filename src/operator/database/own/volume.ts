@@ -1,12 +1,12 @@
 import { Forbidden, NotFound, Problem } from '../../../errors.ts';
 import { KubeRefused } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
-import { VOLUME_GROWN } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT } from '../../../schema/platform/labels.ts';
+import { VOLUME_GROWN } from '../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT } from '../../../schema/platform/objects/labels.ts';
 import { toLabelValue } from '../../../schema/names.ts';
-import { isReplacing } from '../../../schema/platform/replacement.ts';
-import { pickRoleMetadata } from '../../../schema/platform/object-keys.ts';
+import { isReplacing } from '../../../schema/platform/backup/replacement.ts';
+import { pickRoleMetadata } from '../../../schema/platform/objects/object-keys.ts';
 import { hashJson } from '../../../schema/canonical-json.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';

@@ -1,11 +1,11 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { API_SCALED } from '../../../schema/platform/conditions.ts';
+import { API_SCALED } from '../../../schema/platform/objects/conditions.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../../schema/platform/custom-resources.ts';
-import { API_SCALING } from '../../../schema/platform/labels.ts';
+} from '../../../schema/platform/resources/custom-resources.ts';
+import { API_SCALING } from '../../../schema/platform/objects/labels.ts';
 import { AGENT_CONTAINER, names } from '../../../schema/names.ts';
 import { buildAppliedMetadata } from '../../objects/metadata.ts';
 import { resolveMaxReplicas, resolveWantedReplicas } from '../../rollout/replicas.ts';

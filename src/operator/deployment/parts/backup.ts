@@ -10,7 +10,7 @@ import { buildBackupStatement } from '../../backup/statement.ts';
 import { buildWaitingOutcome } from '../../kernel/outcome.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { PartPrepared, PartReport } from '../../reports/part-report.ts';
-import { isArchived, isBackupOver } from '../../../schema/platform/backup-spec.ts';
+import { isArchived, isBackupOver } from '../../../schema/platform/backup/backup-spec.ts';
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
 import { formatKubernetesTime } from '../../../schema/types.ts';

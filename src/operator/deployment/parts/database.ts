@@ -1,4 +1,4 @@
-import { isReplacing } from '../../../schema/platform/replacement.ts';
+import { isReplacing } from '../../../schema/platform/backup/replacement.ts';
 import { getDatabaseEngine } from '../../database/engines.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
 import { isRestoreUndecided } from '../../backup/restore-plan.ts';

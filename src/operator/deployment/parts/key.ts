@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { CURRENT_KEY, hashGatewayKey, PREVIOUS_KEY } from '../../../schema/wire/agent-key.ts';
-import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/platform/labels.ts';
+import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';

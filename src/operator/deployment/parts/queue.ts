@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { QUEUE_SCALED } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { buildPodSelector } from '../../../schema/platform/labels.ts';
+import { QUEUE_SCALED } from '../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { buildPodSelector } from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { isQueueScaled, queueWanted } from '../../rollout/queue-size.ts';
 import { findRevisionByName } from '../../rollout/revisions.ts';

@@ -1,4 +1,4 @@
-import { MOST_FORMER, type Replacement } from '../../../schema/platform/replacement.ts';
+import { MOST_FORMER, type Replacement } from '../../../schema/platform/backup/replacement.ts';
 import { formatKubernetesTime } from '../../../schema/types.ts';
 import {
   REPLACE_FAILURES,

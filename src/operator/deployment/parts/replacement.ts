@@ -1,4 +1,4 @@
-import { PASSWORD_ROTATED } from '../../../schema/platform/conditions.ts';
+import { PASSWORD_ROTATED } from '../../../schema/platform/objects/conditions.ts';
 import { formatKubernetesTime } from '../../../schema/types.ts';
 import {
   checkReplacement,

@@ -2,7 +2,7 @@ import {
   PROXY_NOT_ADMITTED,
   ROUTE_KIND_MISSING,
   ROUTED,
-} from '../../../schema/platform/conditions.ts';
+} from '../../../schema/platform/objects/conditions.ts';
 import { names } from '../../../schema/names.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';

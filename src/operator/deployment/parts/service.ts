@@ -1,9 +1,9 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { NODE_PORT, buildPodSelector } from '../../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { NODE_PORT, buildPodSelector } from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { pickRoleMetadata } from '../../../schema/platform/object-keys.ts';
+import { pickRoleMetadata } from '../../../schema/platform/objects/object-keys.ts';
 import { buildDisruptionBudget } from '../../objects/disruption-budget.ts';
 import { buildAppliedMetadata, addLabels } from '../../objects/metadata.ts';
 import { buildAgentPolicy } from '../../objects/network-policies.ts';

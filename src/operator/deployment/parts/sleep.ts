@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../../schema/platform/labels.ts';
+import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { buildAppliedMetadata } from '../../objects/metadata.ts';
 import { isSleeper } from '../../rollout/sleepers.ts';

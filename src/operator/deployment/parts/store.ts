@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { kinds } from '../../../kube/kube.ts';
-import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/platform/conditions.ts';
+import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/platform/objects/conditions.ts';
 import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';

@@ -1,18 +1,18 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { TRACING_PROJECT_SHARED } from '../../../schema/platform/conditions.ts';
+import { TRACING_PROJECT_SHARED } from '../../../schema/platform/objects/conditions.ts';
 import {
   type DeploymentResource,
   type TracingProjectResource,
-} from '../../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../schema/platform/api-group.ts';
-import { DEPLOYMENT, TENANT } from '../../../schema/platform/labels.ts';
+} from '../../../schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../schema/platform/objects/api-group.ts';
+import { DEPLOYMENT, TENANT } from '../../../schema/platform/objects/labels.ts';
 import { toLabelValue, names } from '../../../schema/names.ts';
 import {
   type Owners,
   resolveDeploymentTenant,
   resolveProjectTenant,
-} from '../../../schema/platform/tenancy.ts';
+} from '../../../schema/platform/resources/tenancy.ts';
 import { BY_NAME, type Caches } from '../../view/caches.ts';
 import { mapNamespaceOwners } from '../../view/tenancy.ts';
 import type { Part, TracingState } from '../part.ts';

@@ -1,5 +1,9 @@
-import { ASKED_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED } from '../../../schema/platform/conditions.ts';
-import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import {
+  ASKED_OPEN,
+  TOKEN_MOUNTED,
+  UNAUTHENTICATED,
+} from '../../../schema/platform/objects/conditions.ts';
+import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { findRevisionByName } from '../../rollout/revisions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import type { Part } from '../part.ts';

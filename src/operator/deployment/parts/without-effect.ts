@@ -1,8 +1,8 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { UNUSED_RESOURCE_FIELDS } from '../../../schema/platform/resource-spec.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { UNUSED_RESOURCE_FIELDS } from '../../../schema/platform/spec/resource-spec.ts';
 import { toCamelKey } from '../../../schema/types.ts';
-import { FIELDS_WITHOUT_EFFECT } from '../../../schema/platform/conditions.ts';
+import { FIELDS_WITHOUT_EFFECT } from '../../../schema/platform/objects/conditions.ts';
 import type { DatabaseEngine } from '../../database/database.ts';
 import { getDatabaseEngine } from '../../database/engines.ts';
 import { isQueueScaled } from '../../rollout/queue-size.ts';

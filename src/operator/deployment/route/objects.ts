@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
 import { buildAppliedMetadata } from '../../objects/metadata.ts';
 import { isStripped, type RoutePlan } from './plan.ts';

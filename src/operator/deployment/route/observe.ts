@@ -1,8 +1,8 @@
 import { buildObjectKey } from '../../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
-import { DEPLOYMENT } from '../../../schema/platform/labels.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { buildCreationKey } from '../../../schema/platform/deployment-ids.ts';
+import { DEPLOYMENT } from '../../../schema/platform/objects/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { buildCreationKey } from '../../../schema/platform/resources/deployment-ids.ts';
 import { formatRoutePlace } from '../../routes/stored.ts';
 import { BY_PLACE, listRouteCaches, type Caches } from '../../view/caches.ts';
 import type { OperatorDeps } from '../../view/deps.ts';

@@ -1,10 +1,10 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
-import type { RouteSettings } from '../../../config/routes.ts';
-import { HOST_TAKEN } from '../../../schema/platform/conditions.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
+import type { RouteSettings } from '../../../config/platform/routes.ts';
+import { HOST_TAKEN } from '../../../schema/platform/objects/conditions.ts';
 import type {
   DeploymentResource,
   DeploymentSpec,
-} from '../../../schema/platform/custom-resources.ts';
+} from '../../../schema/platform/resources/custom-resources.ts';
 import {
   expandRoutePattern,
   findOverlap,
@@ -12,7 +12,7 @@ import {
   isGranted,
   parseRoutePlace,
   type RoutePlace,
-} from '../../../schema/platform/route-place.ts';
+} from '../../../schema/platform/spec/route-place.ts';
 
 export type RoutePlan = {
   settings: RouteSettings;

@@ -1,4 +1,4 @@
-import type { Builder } from '../../../config/builder.ts';
+import type { Builder } from '../../../config/platform/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Diagnosis } from '../../pods/diagnose.ts';
 import { findJobEnd } from '../../pods/job-state.ts';

@@ -1,6 +1,6 @@
-import type { Builder } from '../../../config/builder.ts';
+import type { Builder } from '../../../config/platform/builder.ts';
 import { buildProxyVariables } from '../../objects/proxy-variables.ts';
-import type { Proxies } from '../../../http/proxies.ts';
+import type { Proxies } from '../../../http/outgoing/proxies.ts';
 import { INDEX_PORT, INDEXES } from '../../../schema/wire/build-message.ts';
 import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';

@@ -1,9 +1,13 @@
 import { toError, Problem } from '../../../errors.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
-import { type RevisionResource } from '../../../schema/platform/custom-resources.ts';
-import { API_VERSION } from '../../../schema/platform/api-group.ts';
-import { DEPLOYMENT, buildManagedLabels, REVISION } from '../../../schema/platform/labels.ts';
+import { type RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { API_VERSION } from '../../../schema/platform/objects/api-group.ts';
+import {
+  DEPLOYMENT,
+  buildManagedLabels,
+  REVISION,
+} from '../../../schema/platform/objects/labels.ts';
 import { BUILD_LOG_KEY, BUILD_STAGES, names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { Decision } from '../decision.ts';

@@ -1,12 +1,12 @@
-import { buildNamespaces, type Builder } from '../../../config/builder.ts';
+import { buildNamespaces, type Builder } from '../../../config/platform/builder.ts';
 import { Rejected } from '../../../errors.ts';
 import { fetchHeadCommit } from '../../../git/ls-refs.ts';
 import { buildObjectKey } from '../../../kube/cache.ts';
 import { KubeRefused, buildNameTaken } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
-import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
-import type { GitIntegration } from '../../../schema/platform/git-connection.ts';
-import { COMPONENT, TENANT } from '../../../schema/platform/labels.ts';
+import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
+import type { GitIntegration } from '../../../schema/platform/source/git-connection.ts';
+import { COMPONENT, TENANT } from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { isHostAway, type BuildLook } from '../../branches/build-looks.ts';
 import type { OperatorDeps } from '../../view/deps.ts';

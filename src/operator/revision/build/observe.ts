@@ -1,12 +1,12 @@
-import type { Builder } from '../../../config/builder.ts';
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { Builder } from '../../../config/platform/builder.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import { buildObjectKey } from '../../../kube/cache.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,
-} from '../../../schema/platform/custom-resources.ts';
-import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/labels.ts';
+} from '../../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/objects/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { BY_BUILD, BY_REVISION, type Caches } from '../../view/caches.ts';
 import type { OperatorDeps } from '../../view/deps.ts';

@@ -1,7 +1,7 @@
-import type { Builder } from '../../../config/builder.ts';
+import type { Builder } from '../../../config/platform/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { buildImageRepository } from '../../../schema/platform/built-image.ts';
-import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { buildImageRepository } from '../../../schema/platform/source/built-image.ts';
+import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
 
 export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolean };
 

@@ -1,9 +1,9 @@
-import type { Builder } from '../../../config/builder.ts';
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { Builder } from '../../../config/platform/builder.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import { buildProxyVariables } from '../../objects/proxy-variables.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { buildCacheRepository } from '../../../schema/platform/built-image.ts';
-import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { buildCacheRepository } from '../../../schema/platform/source/built-image.ts';
+import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
 import {
   AGENTS_NAMESPACE,
   DEPLOYMENT,
@@ -11,7 +11,7 @@ import {
   REVISION,
   REVISION_UID,
   TENANT,
-} from '../../../schema/platform/labels.ts';
+} from '../../../schema/platform/objects/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
 import { buildJob } from '../../objects/job.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { buildNamespaces } from '../../../config/builder.ts';
+import { buildNamespaces } from '../../../config/platform/builder.ts';
 import { toError } from '../../../errors.ts';
 import { buildObjectKey } from '../../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
@@ -9,7 +9,7 @@ import {
   COMPONENT,
   REVISION,
   REVISION_UID,
-} from '../../../schema/platform/labels.ts';
+} from '../../../schema/platform/objects/labels.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import { isJobOver } from './by-job.ts';
 

@@ -1,6 +1,6 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
-import type { Container } from '../../../schema/platform/container.ts';
-import type { SecurityContext } from '../../../schema/platform/pod-parts.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
+import type { Container } from '../../../schema/platform/spec/container.ts';
+import type { SecurityContext } from '../../../schema/platform/spec/pod-parts.ts';
 import { isComposite } from '../../../schema/json.ts';
 
 /** Kubernetes runs a container that is restarted on its own as an init container that stays. */

@@ -1,6 +1,6 @@
-import type { OperatorSettings } from '../../../config/operator.ts';
-import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
-import type { Pin } from '../../../schema/platform/pins.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
+import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
+import type { Pin } from '../../../schema/platform/rollout/pins.ts';
 import type { DatabaseAddress } from '../../database/address.ts';
 import { chooseWithinLimit, type WorkloadComponent } from '../../rollout/replicas.ts';
 import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';

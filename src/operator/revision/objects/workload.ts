@@ -1,10 +1,8 @@
 import { buildAgentProxyVariables } from '../../objects/proxy-variables.ts';
-import type { OperatorSettings } from '../../../config/operator.ts';
+import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import {
-  buildOwnerReference,
-  type RevisionResource,
-} from '../../../schema/platform/custom-resources.ts';
+import { type RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
+import { buildOwnerReference } from '../../../schema/platform/objects/object-meta.ts';
 import {
   BEGAN_WITH,
   DATABASE_ADDRESS,
@@ -13,9 +11,9 @@ import {
   buildManagedLabels,
   REVISION,
   buildPodSelector,
-} from '../../../schema/platform/labels.ts';
+} from '../../../schema/platform/objects/labels.ts';
 import { AGENT_CONTAINER, AGENT_PORTS, METRICS_PORT_NAME, names } from '../../../schema/names.ts';
-import { pickRoleMetadata } from '../../../schema/platform/object-keys.ts';
+import { pickRoleMetadata } from '../../../schema/platform/objects/object-keys.ts';
 import { buildAddressStamp } from '../../database/address.ts';
 import type { WorkloadComponent } from '../../rollout/replicas.ts';
 import { type WorkloadWish, buildContainerResources } from './sizes.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { OperatorSettings } from '../../../../src/config/operator.ts';
+import type { OperatorSettings } from '../../../../src/config/platform/operator.ts';
 import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
 import { openStage, type Stage } from '../../../kit/stage.ts';
 import { until } from '../../../kit/until.ts';

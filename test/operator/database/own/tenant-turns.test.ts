@@ -7,8 +7,8 @@ import { buildOwnedMetadata } from '../../../../src/operator/objects/metadata.ts
 import { createCaches } from '../../../../src/operator/view/caches.ts';
 import type { OperatorDeps } from '../../../../src/operator/view/deps.ts';
 import { TakenTurns } from '../../../../src/operator/view/taken-turns.ts';
-import { API_VERSION } from '../../../../src/schema/platform/api-group.ts';
-import { RENEW_DATABASE, TENANT } from '../../../../src/schema/platform/labels.ts';
+import { API_VERSION } from '../../../../src/schema/platform/objects/api-group.ts';
+import { RENEW_DATABASE, TENANT } from '../../../../src/schema/platform/objects/labels.ts';
 import { names } from '../../../../src/schema/names.ts';
 import { deployment, settings } from '../../../kit/objects.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readOperatorConfig } from '../../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../../src/config/platform/operator.ts';
 import { kinds, type KubeObject } from '../../../../src/kube/kube.ts';
 import { findHeldRenewal } from '../../../../src/operator/database/own/turns.ts';
 import { TakenTurns } from '../../../../src/operator/view/taken-turns.ts';

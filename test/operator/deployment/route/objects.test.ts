@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../../src/config/platform/operator.ts';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
-import type { DeploymentSpec } from '../../../../src/schema/platform/custom-resources.ts';
+import type { DeploymentSpec } from '../../../../src/schema/platform/resources/custom-resources.ts';
 import { buildRouteObjects } from '../../../../src/operator/deployment/route/objects.ts';
 import { planRoute } from '../../../../src/operator/deployment/route/plan.ts';
 import { deployment } from '../../../kit/objects.ts';

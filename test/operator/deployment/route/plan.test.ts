@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readOperatorConfig } from '../../../../src/config/operator.ts';
-import type { DeploymentSpec } from '../../../../src/schema/platform/custom-resources.ts';
+import { readOperatorConfig } from '../../../../src/config/platform/operator.ts';
+import type { DeploymentSpec } from '../../../../src/schema/platform/resources/custom-resources.ts';
 import {
   buildOutsideAddress,
   planRoute,

@@ -1,10 +1,10 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import {
   PASSWORD_LOST,
   PASSWORD_NUMBER,
   PASSWORD_REQUESTED,
-} from '../../../../schema/platform/labels.ts';
+} from '../../../../schema/platform/objects/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { getDataOwner } from '../../../objects/metadata.ts';
 

@@ -1,6 +1,6 @@
 import { kinds } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT } from '../../../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT } from '../../../../schema/platform/objects/labels.ts';
 import { toLabelValue } from '../../../../schema/names.ts';
 import type { OperatorDeps } from '../../../view/deps.ts';
 import { filterCredentials, type Credential } from './credential.ts';

@@ -1,6 +1,6 @@
 import { kinds } from '../../../../kube/kube.ts';
-import { PASSWORD_ROTATED } from '../../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { PASSWORD_ROTATED } from '../../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import type { OperatorDeps } from '../../../view/deps.ts';
 import { isUnconfigured } from '../../../pods/diagnose.ts';

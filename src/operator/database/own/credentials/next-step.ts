@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
-import { DATABASE_ADDRESS } from '../../../../schema/platform/labels.ts';
+import { DATABASE_ADDRESS } from '../../../../schema/platform/objects/labels.ts';
 import { isRolledOut, getReplicas } from '../../../pods/workload-state.ts';
 import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { kinds, type KubeObject } from '../../../../kube/kube.ts';
-import { PASSWORD_ROTATED } from '../../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
-import { PASSWORD_TASK } from '../../../../schema/platform/labels.ts';
-import { isReplacing } from '../../../../schema/platform/replacement.ts';
+import { PASSWORD_ROTATED } from '../../../../schema/platform/objects/conditions.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
+import { PASSWORD_TASK } from '../../../../schema/platform/objects/labels.ts';
+import { isReplacing } from '../../../../schema/platform/backup/replacement.ts';
 import { names } from '../../../../schema/names.ts';
 import { findCondition } from '../../../kernel/conditions.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';

@@ -1,11 +1,11 @@
-import type { OperatorSettings } from '../../../../config/operator.ts';
+import type { OperatorSettings } from '../../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import {
   PASSWORD_LOST,
   PASSWORD_NUMBER,
   PASSWORD_REQUESTED,
-} from '../../../../schema/platform/labels.ts';
+} from '../../../../schema/platform/objects/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { OWNER } from '../../../../schema/wire/database-session.ts';
 import { ADMIN, getLogin } from './sql.ts';

@@ -1,5 +1,5 @@
 import { kinds } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { formatKubernetesTime } from '../../../../schema/types.ts';
 import { isRequestHandled } from '../../../rollout/deployment.ts';

@@ -1,7 +1,7 @@
-import type { OperatorSettings } from '../../../../config/operator.ts';
+import type { OperatorSettings } from '../../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
-import { SECRETS_OF } from '../../../../schema/platform/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
+import { SECRETS_OF } from '../../../../schema/platform/objects/labels.ts';
 import { toLabelValue, names } from '../../../../schema/names.ts';
 import type { RenewedTls } from './make.ts';
 import { buildOwnedMetadata } from '../../../objects/metadata.ts';

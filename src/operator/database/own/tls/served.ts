@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 
 /** The folder with the database's certificate and key, which the kubelet keeps up to date with their Secret. */

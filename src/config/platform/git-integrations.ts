@@ -1,0 +1,73 @@
+import type { ConfiguredIntegration } from '../../schema/platform/source/git-connection.ts';
+import {
+  GIT_KINDS,
+  HOST_URL,
+  REPOSITORY_PATTERN,
+} from '../../schema/platform/source/git-integration.ts';
+import type { SettingsReader } from '../env.ts';
+import { isObject } from '../../schema/json.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const HOST = new RegExp(HOST_URL);
+const PATTERN = new RegExp(REPOSITORY_PATTERN);
+
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === 'string' && value !== '';
+const isUuid: Check = (value) => typeof value === 'string' && UUID.test(value);
+const isHost: Check = (value) => typeof value === 'string' && HOST.test(value);
+const buildListCheck =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+
+const REQUIRED: Record<string, Check> = {
+  id: isUuid,
+  name: isText,
+  installation_id: Number.isInteger,
+};
+const OPTIONAL: Record<string, Check> = {
+  tenant_id: isUuid,
+  kind: (value) => GIT_KINDS.some((kind) => kind === value),
+  host: isHost,
+  api_url: isHost,
+  repositories: buildListCheck((value) => typeof value === 'string' && PATTERN.test(value)),
+  credential_secret: isText,
+  webhook_secret: isText,
+  poll_seconds: (value) =>
+    Number.isInteger(value) && (value as number) >= 10 && (value as number) <= 86_400,
+  repos: buildListCheck(isRepository),
+};
+
+/** Reads the git hosts that the installation lists, without a slash at their end. */
+export const readGitHosts = (settings: SettingsReader): string[] =>
+  settings.readWords(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, ''));
+
+/** Reads the connections to git hosts that the installation sets up itself. */
+export function readGitIntegrations(settings: SettingsReader): ConfiguredIntegration[] {
+  const value = settings.readJson(['GX_GIT_INTEGRATIONS']) ?? [];
+  const problem = Array.isArray(value) ? value.flatMap(checkEntry)[0] : 'must be a list';
+  if (problem !== undefined) settings.addProblem(`GX_GIT_INTEGRATIONS ${problem}`);
+  return problem === undefined ? (value as ConfiguredIntegration[]) : [];
+}
+
+function checkEntry(entry: unknown, index: number): string[] {
+  if (!isObject(entry)) return [`${index} must be an object`];
+  const missing = Object.entries(REQUIRED).filter(([name, check]) => !check(entry[name]));
+  const given = Object.entries(entry).filter(([, value]) => value !== undefined && value !== null);
+  const wrong = given.filter(
+    ([name, value]) => REQUIRED[name] === undefined && OPTIONAL[name]?.(value) !== true,
+  );
+  return [...missing, ...wrong].map(([name]) =>
+    REQUIRED[name] === undefined && OPTIONAL[name] === undefined
+      ? `${index}.${name}: there is no such field`
+      : `${index}.${name}: is missing or has a wrong value (docs/how-to/build-from-git.md)`,
+  );
+}
+
+function isRepository(value: unknown): boolean {
+  const { id, ...texts } = (value ?? {}) as Record<string, unknown>;
+  return (
+    Number.isInteger(id) &&
+    ['name', 'owner', 'url', 'default_branch'].every((name) => typeof texts[name] === 'string')
+  );
+}
