@@ -56,11 +56,12 @@ function buildKubeletConfig(layout: Layout) {
     podLogsDir: join(logFolder, 'pods'),
     volumePluginDir: volumePlugins,
     makeIPTablesUtilChains: false,
-    // A developer's disk is often nearly full; images were loaded by hand and cannot be pulled again.
+    // A developer's disk is often nearly full, and of a large one 1 % is much; images were loaded by hand and cannot be
+    // pulled again.
     evictionHard: {
       'memory.available': '50Mi',
-      'nodefs.available': '1%',
-      'imagefs.available': '1%',
+      'nodefs.available': '500Mi',
+      'imagefs.available': '500Mi',
     },
     imageGCHighThresholdPercent: 100,
   };
