@@ -74,6 +74,21 @@ export const streamByEvents = (
     }),
   );
 
+/** The same by AG-UI, whose run is one of event streaming: one request, which makes the thread, too. */
+export const streamByAgUi = ({ url }: BenchServer, threadId: string): Promise<Streamed> =>
+  stream(
+    `${url}/ag-ui/talk`,
+    {
+      threadId,
+      runId: randomUUID(),
+      protocolVersion: '1.0',
+      messages: input.messages.map((message) => ({ id: randomUUID(), ...message })),
+      tools: [],
+      context: [],
+    },
+    'data: {"type":"CUSTOM"',
+  );
+
 export async function waitOnFreshThread(server: BenchServer): Promise<void> {
   await wait(server, await createThread(server));
 }

@@ -56,7 +56,12 @@ export const call = async <T>(
 /** The milliseconds to the first `custom` event and to the end, and the number of those events. */
 export type Streamed = { first: number; whole: number; events: number };
 
-export async function stream(url: string, body: unknown): Promise<Streamed> {
+/** `custom`: how the line begins that makes a `custom` event. */
+export async function stream(
+  url: string,
+  body: unknown,
+  custom = 'event: custom',
+): Promise<Streamed> {
   const started = performance.now();
   const answer = await open(url, body);
   let first: number | undefined;
@@ -68,7 +73,7 @@ export async function stream(url: string, body: unknown): Promise<Streamed> {
     if (events === 0) seen += chunk as string;
     const lines = (rest + (chunk as string)).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (line.startsWith('event: custom')) events += 1;
+    for (const line of lines) if (line.startsWith(custom)) events += 1;
     if (events > 0) first ??= performance.now() - started;
   }
   if (first === undefined) throw new Error(`${url}: no custom event in the stream, but ${seen}`);

@@ -26,7 +26,7 @@ export const HELP = `The agent server beside others that speak the same interfac
   --python           graphs in Python on this server, in the rows that have a goal for them, and what a pod of them needs;
                      peers: python (PyPI langgraph-api, in memory) and aegra
   --only a,b         only these: rows (wait-1, wait-50, start, burst, burst-at-rest, long-thread, stream-1, stream-50, events-first,
-                     events-whole, events-one-mode, events-50, state, search), or parts (memory, growing-thread, growing-python,
+                     events-whole, events-one-mode, events-50, ag-ui-first, ag-ui-50, state, search), or parts (memory, growing-thread, growing-python,
                      killed-python, stopped-python, round-trips, subscriptions, guarded, keyed, traced, mcp, a2a, a2a-streams,
                      searches, searches-million, webhooks, python-pod, guarded-python, pods, floors)
   --against a,b      only these peers: js, aegra, aegra-redis, python, encrypted (this server with a key); "none" for this server alone

@@ -1,4 +1,11 @@
-import { ALL_CHANNELS, ALL_MODES, createThread, streamByEvents, streamResumable } from '../api.ts';
+import {
+  ALL_CHANNELS,
+  ALL_MODES,
+  createThread,
+  streamByAgUi,
+  streamByEvents,
+  streamResumable,
+} from '../api.ts';
 import { EVENTS } from '../graphs/define.ts';
 import { median, together } from '../load.ts';
 import type { BenchServer } from '../servers.ts';
@@ -70,4 +77,39 @@ const fifty: Scenario = {
   },
 };
 
-export const eventStreamScenarios = [first, whole, firstOfOneMode, fifty];
+/** The run is the same one; AG-UI folds its events into those of its protocol, and compares the end with the thread. */
+const firstByAgUi: Scenario = {
+  id: 'ag-ui-first',
+  what: 'AG-UI, 1 client: how much later the first custom event comes than by event streaming',
+  unit: 'ms',
+  sizes: { gx: 200 },
+  limit: { atMost: 3 },
+  measure: async (server, size) => {
+    const times: Record<'agUi' | 'events', number[]> = { agUi: [], events: [] };
+    for (let index = 0; index < size; index += 1) {
+      times.events.push((await streamByEvents(server, await createThread(server), CUSTOM)).first);
+      times.agUi.push((await streamByAgUi(server, await createThread(server))).first);
+    }
+    return median(times.agUi) - median(times.events);
+  },
+};
+
+const fiftyByAgUi: Scenario = {
+  id: 'ag-ui-50',
+  what: 'AG-UI, 50 threads at once: runs per second, against event streaming',
+  unit: 'times',
+  sizes: { gx: 500 },
+  limit: { atLeast: 0.92 },
+  measure: async (server, size) => {
+    const byAgUi = await together(50, size, async () => {
+      const { events } = await streamByAgUi(server, await createThread(server));
+      if (events !== EVENTS) throw new Error(`${events} events of ${EVENTS} came`);
+    });
+    const byEvents = await together(50, size, async () => {
+      await streamByEvents(server, await createThread(server), CUSTOM);
+    });
+    return byEvents / byAgUi;
+  },
+};
+
+export const eventStreamScenarios = [first, whole, firstOfOneMode, fifty, firstByAgUi, fiftyByAgUi];
