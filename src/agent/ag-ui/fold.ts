@@ -132,7 +132,8 @@ export class AgUiFold {
           finish({ outcome }),
         ];
       case 'cancelled':
-        return [...before, isOld ? fail('The run was stopped.', 'cancelled') : finish({ outcome })];
+        // Older clients know a run that was stopped by this code, which CopilotKit does not show as an error.
+        return [...before, isOld ? fail('The run was stopped.', 'abort') : finish({ outcome })];
       default: {
         const pending = findOpenCalls(readMessages(values)).map(({ id }) => id);
         return [

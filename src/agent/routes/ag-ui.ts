@@ -7,6 +7,7 @@ import { buildEnumSchema } from '../../schema/types.ts';
 import { buildCapabilities, listAgents } from '../ag-ui/capabilities.ts';
 import type { AgUiDeps } from '../ag-ui/deps.ts';
 import { AgUiEndpoint } from '../ag-ui/endpoint.ts';
+import { buildCopilotKitRoutes } from './copilotkit.ts';
 import type { Feature } from './feature.ts';
 import { goneAgain, describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
 
@@ -114,6 +115,6 @@ export const agUiFeature: Feature = {
       http.disable_event_streaming,
       http.disable_ag_ui,
     ].includes(true),
-  routes: buildAgUiRoutes,
+  routes: (deps) => [...buildAgUiRoutes(deps), ...buildCopilotKitRoutes(deps)],
   flag: 'ag_ui',
 };

@@ -67,7 +67,7 @@ const Tool = Type.Object({
 });
 
 /** The texts by which clients name threads and runs. */
-const ClientId = Type.String({
+export const ClientId = Type.String({
   minLength: 1,
   maxLength: 255,
   description: 'A name that the client chooses.',

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const as = (token: string | undefined, route: string, body: object): Promise<Response> =>
   post(
-    `${agent.url}/ag-ui/approval${route}`,
+    `${agent.url}${route}`,
     body,
     token === undefined ? {} : { authorization: `Bearer ${token}` },
   );
@@ -35,30 +35,38 @@ const as = (token: string | undefined, route: string, body: object): Promise<Res
 test("the thread of another caller can't be run on, read or stopped", async () => {
   const threadId = randomUUID();
   const state = { request: 'go' };
-  const first = await as('ann', '', newInput('hello', { threadId, state }));
+  const first = await as('ann', '/ag-ui/approval', newInput('hello', { threadId, state }));
   expect([first.status, typesOf(readEvents(await first.text())).at(-1)]).toEqual([
     200,
     'RUN_FINISHED',
   ]);
   for (const [route, body] of [
-    ['', newInput('hello', { threadId, state })],
-    ['/connect', newInput('hello', { threadId })],
-    ['/stop', { threadId }],
+    ['/ag-ui/approval', newInput('hello', { threadId, state })],
+    ['/ag-ui/approval/connect', newInput('hello', { threadId })],
+    ['/ag-ui/approval/stop', { threadId }],
+    ['/copilotkit/agent/approval/run', newInput('hello', { threadId, state })],
+    ['/copilotkit/agent/approval/connect', newInput('hello', { threadId })],
+    [`/copilotkit/agent/approval/stop/${threadId}`, {}],
   ] as const) {
     const answer = await as('bob', route, body);
     expect([route, answer.status]).toEqual([route, 404]);
     expect(answer.headers.get('content-type')).toContain('application/json');
   }
-  const again = await as('ann', '/connect', newInput('hello', { threadId }));
+  const again = await as('ann', '/ag-ui/approval/connect', newInput('hello', { threadId }));
   expect(again.status).toBe(200);
 });
 
 test('a handler that refuses runs refuses those of this door, before a stream begins', async () => {
   expect(
-    (await as('cleo!threads:create_run', '', newInput('hello', { state: { request: 'go' } })))
-      .status,
+    (
+      await as(
+        'cleo!threads:create_run',
+        '/ag-ui/approval',
+        newInput('hello', { state: { request: 'go' } }),
+      )
+    ).status,
   ).toBe(403);
-  expect((await as(undefined, '', newInput('hello'))).status).toBe(401);
+  expect((await as(undefined, '/ag-ui/approval', newInput('hello'))).status).toBe(401);
 });
 
 test('a stream whose key is withdrawn ends with an error that says so, and its run with it', async () => {

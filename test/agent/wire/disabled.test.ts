@@ -12,7 +12,7 @@ type Operation = { method: string; path: string };
 const RUNS = /^\/(runs(?!\/crons)|threads\/\{thread_id\}\/runs(?!\/crons)|feedback)/;
 const CRONS = /\/runs\/crons/;
 const EVENT_STREAMING = /^\/threads\/\{thread_id\}\/(commands|stream\/events)$/;
-const AG_UI = /^\/ag-ui/;
+const AG_UI = /^\/(ag-ui|copilotkit)/;
 const belongsTo = (patterns: RegExp[], path: string): boolean =>
   patterns.some((pattern) => pattern.test(path));
 

@@ -9,11 +9,12 @@ import { CopilotRuntime } from '@copilotkit/runtime/v2';
 import { createCopilotNodeListener } from '@copilotkit/runtime/v2/node';
 
 /*
- * CopilotKit's runtime between a page and a server: a run, a page that is loaded again, a question that is answered as
- * useInterrupt does it, a run that is stopped, and two users at once. Argument: the server's url.
+ * CopilotKit's pages and a server, with CopilotKit's runtime between them, or by the paths that the server has of it: a
+ * run, a page that is loaded again, a question that is answered as useInterrupt does it, a run that is stopped, and two
+ * users at once. Arguments: the server's url; `direct` for a page without the runtime.
  */
 
-const [server] = process.argv.slice(2);
+const [server, way] = process.argv.slice(2);
 const report = (line) => process.stdout.write(`${line}\n`);
 const runtime = new CopilotRuntime({
   agents: {
@@ -24,7 +25,10 @@ const runtime = new CopilotRuntime({
 const listener = createCopilotNodeListener({ runtime, basePath: '/api/copilotkit' });
 const front = createServer(listener).listen(0, '127.0.0.1');
 await once(front, 'listening');
-const runtimeUrl = `http://127.0.0.1:${front.address().port}/api/copilotkit`;
+const runtimeUrl =
+  way === 'direct'
+    ? `${server}/copilotkit`
+    : `http://127.0.0.1:${front.address().port}/api/copilotkit`;
 
 const newPage = (agentId, threadId = randomUUID()) =>
   new ProxiedCopilotRuntimeAgent({ runtimeUrl, agentId, threadId, runtimeMode: 'sse' });
@@ -93,6 +97,16 @@ assert.equal(await statusOf(), 'interrupted');
 assert.ok(took < 3000, `the run goes on for ${took} ms`);
 await ended.catch(() => undefined);
 report(`stop: the run ended ${Math.round(took)} ms later`);
+
+if (way === 'direct') {
+  const gone = newPage('chat');
+  say(gone, 'slow');
+  await gone.runAgent({}, { onTextMessageContentEvent: () => gone.detachActiveRun() });
+  const back = newPage('chat', gone.threadId);
+  await back.connectAgent();
+  assert.deepEqual(shown(back), ['slow', 'slow '.repeat(40)]);
+  report('reload in the middle: the run has gone on, and a new page has all of it');
+}
 
 const users = ['ann', 'bob'].map((name) => ({ name, page: newPage('chat') }));
 await Promise.all(

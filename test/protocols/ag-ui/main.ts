@@ -62,9 +62,11 @@ async function playCopilotKit(url: string): Promise<void> {
     'module',
   );
   project.copy('test/protocols/ag-ui/copilotkit.mjs');
-  printLine(`  CopilotKit's runtime ${COPILOTKIT}`);
-  const said = await project.run(process.execPath, ['copilotkit.mjs', url]);
-  for (const line of said.trim().split('\n')) printLine(`    ${line}`);
+  for (const way of ['by its runtime', 'direct']) {
+    printLine(`  CopilotKit ${COPILOTKIT}, ${way}`);
+    const said = await project.run(process.execPath, ['copilotkit.mjs', url, way]);
+    for (const line of said.trim().split('\n')) printLine(`    ${line}`);
+  }
 }
 
 async function playPython(url: string): Promise<void> {

@@ -36,6 +36,8 @@ export const TWINS: Record<string, LeftOut> = {
   },
   'test/agent/wire/values.test.ts': {},
   'test/agent/ag-ui/callers.test.ts': {},
+  'test/agent/ag-ui/copilotkit.test.ts': {},
+  'test/agent/ag-ui/hostile.test.ts': {},
   'test/agent/ag-ui/clients.test.ts': {},
   'test/agent/ag-ui/requests.test.ts': {},
   'test/agent/ag-ui/joins.test.ts': {},

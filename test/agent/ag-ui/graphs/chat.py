@@ -57,7 +57,9 @@ def script(messages: list[BaseMessage]) -> list[AIMessageChunk]:
         return THOUGHT
     if "paint" in said:
         return [calls({"index": 0, "id": f"paint-{len(messages)}", "name": "paint", "args": '{"colour":"red"}'})]
-    return text("slow " * (400 if "slow slow" in said else 40) if "slow" in said else f"You said: {said}")
+    if "slow" in said:
+        return text("slow " * (400 if "slow slow" in said else 12 if "a bit slow" in said else 40))
+    return text(f"You said: {said}")
 
 
 class ScriptedModel(BaseChatModel):

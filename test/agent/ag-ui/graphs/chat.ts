@@ -86,7 +86,8 @@ function script(messages: BaseMessage[]): Piece[] {
         ],
       },
     ];
-  if (said.includes('slow')) return text('slow '.repeat(said.includes('slow slow') ? 400 : 40));
+  if (said.includes('slow slow')) return text('slow '.repeat(400));
+  if (said.includes('slow')) return text('slow '.repeat(said.includes('a bit slow') ? 12 : 40));
   return text(`You said: ${said}`);
 }
 

@@ -221,7 +221,7 @@ export class Conversation {
       onEvent: ({ event: given }) => {
         const event = given as Record<string, unknown> & { type: string };
         // The client says so itself when it is told to leave.
-        if (event.type === 'RUN_ERROR' && event['code'] === 'abort') return;
+        if (event['code'] === 'abort' && client.abortController.signal.aborted) return;
         told.types.push(event.type);
         if (event.type === 'CUSTOM' && event['name'] === 'on_interrupt') told.older += 1;
         if (event.type === 'RUN_FINISHED') {
