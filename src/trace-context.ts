@@ -38,7 +38,7 @@ export function readTraceContext({
 }
 
 /** Returns the words of other systems, unless they are longer than the rules let them be. */
-function readTraceState(given: TraceHeaders[string] = []): Pick<TraceContext, 'state'> {
+function readTraceState(given: TraceHeaders[string] = []): { state?: string | undefined } {
   const state = [given].flat().join(',');
   return state === '' || state.length > LONGEST_STATE ? {} : { state };
 }

@@ -67,8 +67,7 @@ function parseEntry(text: string | undefined): CatalogueEntry | undefined {
 export type Receiver = { postgres: string; keys: readonly string[] };
 
 /** The entries of early backups lack some facts. */
-type KnownEntry = Pick<CatalogueEntry, 'name' | 'postgres'> &
-  Partial<Pick<CatalogueEntry, 'method' | 'schema' | 'keys'>>;
+type KnownEntry = CatalogueEntry & Partial<CatalogueEntry>;
 
 const parseMajor = (version: string): number => Number.parseInt(version, 10);
 

@@ -18,7 +18,7 @@ export type Folder = {
 /** Returns the folder of a deployment: `<prefix>/<tenant>/<id>/`. */
 export function getBackupFolder(
   { prefix }: BackupTarget,
-  { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>,
+  { tenant, id }: { tenant: string; id: string },
 ): Folder {
   const all = `${prefix === '' ? '' : `${prefix}/`}${tenant}/${id}/`;
   return {

@@ -106,10 +106,7 @@ export function readTracingSettings(
 }
 
 /** Returns the proxy for a collector. One without TLS is in the cluster, often by a short name, and asked directly. */
-function chooseCollectorProxy(
-  read: SettingsReader,
-  url: string,
-): Pick<CollectorSettings, 'through'> {
+function chooseCollectorProxy(read: SettingsReader, url: string): { through?: string } {
   const through =
     URL.canParse(url) && url.startsWith('https:')
       ? chooseProxy(new URL(url), readProxies(read))
@@ -120,7 +117,7 @@ function chooseCollectorProxy(
 const LINK = 'GX_TRACE_LINK';
 const TRACE_ID = '{trace_id}';
 
-function readTraceLink(read: SettingsReader): Pick<TracingSettings, 'link'> {
+function readTraceLink(read: SettingsReader): { link?: string } {
   const link = read.readOptional([LINK]);
   if (link === undefined) return {};
   if (!link.includes(TRACE_ID))

@@ -29,8 +29,8 @@ import type { WakingCallers } from './waking-callers.ts';
 
 export type DoorParts = {
   find: () => KnownDeployment | undefined;
-  callers: Pick<WakingCallers, 'admit'>;
-  waking: Pick<Waking, 'waitForPlace'>;
+  callers: WakingCallers;
+  waking: Waking;
   held: HeldRequests;
   /** The proxies whose word about the client counts. */
   trusts: Trusts;

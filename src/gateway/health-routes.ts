@@ -3,16 +3,13 @@ import { watchMetrics } from '../kube/kube-metrics.ts';
 import type { WatchState } from '../kube/watch.ts';
 import { probeRoutes } from '../http/server/probes.ts';
 import type { Route } from '../http/routes/route.ts';
-import type { HeldRequests } from './held-requests.ts';
-import type { Waking } from './waking.ts';
-import type { Reports } from './reports.ts';
 
 type GatewayState = {
-  reports: Pick<Reports, 'size'>;
+  reports: { size: number };
   deployments: () => number;
   doors: () => number;
-  held: Pick<HeldRequests, 'count' | 'refused'>;
-  waking: Pick<Waking, 'count'>;
+  held: { count: number; refused: number };
+  waking: { count: number };
   watches: () => WatchState[];
   isReady: () => boolean;
 };

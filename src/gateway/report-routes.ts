@@ -13,10 +13,7 @@ const query = Type.Object({
  * their own, because nobody else is to learn which deployments there are and how busy they are: the chart's
  * NetworkPolicy lets in the operator alone.
  */
-export const buildReportRoutes = (
-  reports: Pick<Reports, 'formatSince'>,
-  key: string,
-): Route<undefined>[] => [
+export const buildReportRoutes = (reports: Reports, key: string): Route<undefined>[] => [
   buildRouteMakers<undefined>('System').get(REPORTS_PATH, {
     id: 'reports',
     summary: 'Reports of all deployments since a cursor',

@@ -33,7 +33,7 @@ export const REPORT_BODIES = {
 };
 
 type WorkRouteDeps = {
-  known: Pick<KnownDeployments, 'get'>;
+  known: KnownDeployments;
   reports: Reports;
   gatewayKeys: () => string[];
   isReady: () => boolean;

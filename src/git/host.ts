@@ -1,12 +1,12 @@
+import type { GitKind } from '../schema/platform/source/git-integration.ts';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
 import { sendRequest, findWay, readWholeAnswer } from '../http/outgoing/checked-request.ts';
 import { describeConnectionFault } from '../http/outgoing/connection-cause.ts';
-import type { GitIntegration } from '../schema/platform/source/git-connection.ts';
 import type { GitPlaces } from './places.ts';
 
 /** A git host to ask. `places`: where requests may go, wherever its name points by then. */
-export type Host = Pick<GitIntegration, 'kind' | 'apiUrl'> & { host: string; places: GitPlaces };
+export type Host = { host: string; places: GitPlaces; kind: GitKind; apiUrl?: string | undefined };
 
 const API_PATHS = { github: '/api/v3', gitlab: '/api/v4', gitea: '/api/v1', generic: '' };
 
@@ -34,7 +34,7 @@ type HostRequest = {
 };
 
 type Answer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer };
-type Place = Pick<Host, 'host' | 'places'>;
+type Place = { host: string; places: GitPlaces };
 
 /**
  * Asks a host and returns its answer whole. Redirects are followed on the same host only, so that credentials stay
@@ -130,7 +130,7 @@ export async function fetchJsonFromHost(
 }
 
 /** Throws the meaning of a git host's status for the owner of the integration. */
-export function refuseFailure({ host }: Pick<Host, 'host'>, status: number): void {
+export function refuseFailure({ host }: { host: string }, status: number): void {
   if (status < 300) return;
   if (status === 401 || status === 403)
     throw new Rejected(

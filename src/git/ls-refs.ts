@@ -1,10 +1,13 @@
+import type { GitPlaces } from './places.ts';
 import { Unavailable } from '../errors.ts';
-import { fetchFromHost, refuseFailure, type Host } from './host.ts';
+import { fetchFromHost, refuseFailure } from './host.ts';
 
 /** A repository over http or https, and how git shows its credential there. */
-export type RemoteRepository = Pick<Host, 'host' | 'places'> & {
+export type RemoteRepository = {
   url: string;
   authorization?: string | undefined;
+  host: string;
+  places: GitPlaces;
 };
 
 /** Returns the whole name of a ref: a branch by its bare name, anything else as it is given. */

@@ -1,9 +1,10 @@
+import type { Proxies } from '../http/outgoing/proxies.ts';
 import type { Lookups } from '../http/outgoing/lookups.ts';
 import type { ConfiguredIntegration } from '../schema/platform/source/git-connection.ts';
 
 /** Where git hosts may be asked: at public addresses, and at others where the installation lists the host. */
 export type GitPlaces = { isListed: (url: URL) => boolean } & Pick<Lookups, 'resolveAddresses'> &
-  Partial<Pick<Lookups, 'proxies'>>;
+  Partial<{ proxies: Proxies | undefined }>;
 
 /** `gitHosts` are addresses of hosts, such as `https://git.example.com`. */
 type Listing = { gitHosts: readonly string[]; gitIntegrations: readonly ConfiguredIntegration[] };

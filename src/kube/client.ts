@@ -49,7 +49,7 @@ export type ConnectedKube = Kube & {
 };
 
 /** A client whose requests may be counted. */
-export type CountedKube = Kube & Partial<Pick<ConnectedKube, 'addRequestListener'>>;
+export type CountedKube = Kube & Partial<ConnectedKube>;
 
 /** The part of an OpenAPI document that its readers here need. */
 type OpenApi = { components?: { schemas?: Record<string, { description?: string } | undefined> } };

@@ -127,7 +127,7 @@ export class NamespaceReader implements Watch {
 
 /** Reads the labels of a namespace into a cache. */
 export async function readNamespace(
-  { kube, cache }: Pick<NamespaceOptions, 'kube' | 'cache'>,
+  { kube, cache }: { kube: Kube; cache: Cache },
   name: string,
   signal: AbortSignal,
 ) {

@@ -15,6 +15,6 @@ export const buildObjectId = ({ apiVersion, kind, metadata }: KubeObject): strin
 
 /** Returns true if an object is of this kind. The name alone does not tell, because two kinds are named Deployment. */
 export const isOfKind = (
-  object: Pick<KubeObject, 'apiVersion' | 'kind'>,
+  object: { apiVersion: string; kind: string },
   { apiVersion, kind }: Kind,
 ): boolean => object.kind === kind && object.apiVersion === apiVersion;

@@ -5,7 +5,7 @@ import { stripManagedFields } from './bounds.ts';
 import { buildObjectKey, type Intake, type Via } from './cache.ts';
 import { Expired, buildKubeError } from './errors.ts';
 import { Limiter } from '../http/limits/limiter.ts';
-import type { Kind, Kube, KubeObject, ListOptions, Page, WatchEvent } from './kube.ts';
+import type { Kind, Kube, KubeObject, ListOptions, WatchEvent } from './kube.ts';
 
 export type WatchTimings = {
   /** The length of one watch in seconds. It is random between the two, so that watches do not all end at once. */
@@ -225,7 +225,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   async #list(): Promise<void> {
     const { kind, cache, log, observer } = this.#options;
     const listing: Listing = { keys: new Set(), news: 0, late: false };
-    let page: Pick<Page<T>, 'resourceVersion' | 'continue'> | undefined;
+    let page: { resourceVersion: string; continue?: string } | undefined;
     do page = await this.#listPage(listing, page?.continue);
     while (page.continue !== undefined && !this.#signal.aborted);
     if (this.#signal.aborted) return;
@@ -252,7 +252,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   #listPage(
     listing: Listing,
     next: string | undefined,
-  ): Promise<Pick<Page<T>, 'resourceVersion' | 'continue'>> {
+  ): Promise<{ resourceVersion: string; continue?: string }> {
     const { kube, kind, pages } = this.#options;
     const scope = this.#scope;
     return pages.run(async () => {

@@ -177,8 +177,8 @@ function wakeForProjects(
 
 /** Wakes those whose pods may pull images with other Secrets, because those of an account have changed. */
 function wakeForAccounts(
-  caches: Pick<Caches, 'accounts' | 'deployments' | 'revisions'>,
-  { deployments, revisions }: Pick<Queues, 'deployments' | 'revisions'>,
+  caches: Caches,
+  { deployments, revisions }: { deployments: WorkQueue; revisions: WorkQueue },
 ): void {
   subscribe(caches.accounts, ({ before, after, via }) => {
     const [former, current] = [before, after].map((account) =>

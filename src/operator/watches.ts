@@ -14,7 +14,7 @@ type WatchesOptions = {
   log: Log;
   caches: Caches;
   table: KindTable;
-  missing: Pick<MissingKinds, 'note'>;
+  missing: MissingKinds;
   observer: WatchObserver;
   config: OperatorConfig;
   timings?: Partial<WatchTimings> | undefined;

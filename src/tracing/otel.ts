@@ -136,7 +136,7 @@ const buildSpanProcessor = (exporter: OtlpExporter<ReadableSpan>): SpanProcessor
 
 /** The flag of W3C by which a trace is sent. */
 const SAMPLED: number = TraceFlags.SAMPLED;
-const isSampled = ({ traceFlags }: Pick<SpanContext, 'traceFlags'>): boolean =>
+const isSampled = ({ traceFlags }: { traceFlags: number }): boolean =>
   (traceFlags & SAMPLED) === SAMPLED;
 const toTraceFlags = (sampled: boolean): TraceFlags =>
   sampled ? TraceFlags.SAMPLED : TraceFlags.NONE;

@@ -13,6 +13,7 @@ import { buildTrusts } from '../../src/http/callers/client.ts';
 import { createClientSigner } from '../../src/http/callers/signed-client.ts';
 import { KEY_OF_KNOWN, knownDeployment } from '../kit/known-deployment.ts';
 import { silentLog } from '../kit/log.ts';
+import { buildStandIn } from '../kit/stand-in.ts';
 import { until } from '../kit/until.ts';
 
 /*
@@ -111,7 +112,7 @@ async function door(
   const server = openDoor({
     find: () => deployment,
     callers,
-    waking: { waitForPlace: answering },
+    waking: buildStandIn({ waitForPlace: answering }),
     held,
     trusts,
     signer: createClientSigner(),

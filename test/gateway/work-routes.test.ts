@@ -7,6 +7,8 @@ import { listen } from '../../src/http/server/listen.ts';
 import { createApp } from '../../src/http/server/server.ts';
 import { BUCKETS, toFlatCounts, MOST_COUNTED } from '../../src/schema/wire/run-counts.ts';
 import { buildWorkPath, type ReportsPage } from '../../src/schema/wire/work-report.ts';
+import { buildStandIn } from '../kit/stand-in.ts';
+import type { KnownDeployments } from '../../src/gateway/known-deployments.ts';
 import { silentLog } from '../kit/log.ts';
 
 /* Where agents report their work, as one deployment and as its neighbour. */
@@ -32,7 +34,9 @@ async function listening(routes: ReturnType<typeof buildWorkRoutes>): Promise<nu
 test('a report with all counts that a process can have is heard whole', async () => {
   const reports = new Reports('one');
   const compared = { candidate: `${'c'.repeat(57)}-00001`, stable: `${'c'.repeat(57)}-00000` };
-  const known = { get: () => ({ isOpenedBy: () => true, compared }) as never };
+  const known = buildStandIn<KnownDeployments>({
+    get: () => buildStandIn({ isOpenedBy: () => true, compared }),
+  });
   const port = await listening(
     buildWorkRoutes({ known, reports, gatewayKeys: () => [], isReady: () => true }),
   );
@@ -67,9 +71,9 @@ test('a report with all counts that a process can have is heard whole', async ()
 
 test('a deployment that reports too often is told to come back, and its neighbour is heard', async () => {
   const reports = new Reports('one');
-  const known = {
-    get: (name: string) => ({ isOpenedBy: (key: string) => key === `key of ${name}` }) as never,
-  };
+  const known = buildStandIn<KnownDeployments>({
+    get: (name) => buildStandIn({ isOpenedBy: (key) => key === `key of ${name}` }),
+  });
   const routes = buildWorkRoutes({
     known,
     reports,
@@ -96,9 +100,9 @@ test('a deployment that reports too often is told to come back, and its neighbou
 });
 
 describe('a body', () => {
-  const opened = {
-    get: (name: string) => ({ isOpenedBy: (key: string) => key === `key of ${name}` }) as never,
-  };
+  const opened = buildStandIn<KnownDeployments>({
+    get: (name) => buildStandIn({ isOpenedBy: (key) => key === `key of ${name}` }),
+  });
   const head = (path: string, length: number, key?: string): string =>
     `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n${key === undefined ? '' : `x-api-key: ${key}\r\n`}\r\n`;
   const statusOf = async (socket: Socket): Promise<string | undefined> => {

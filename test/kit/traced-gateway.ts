@@ -11,6 +11,7 @@ import { openTracing } from '../../src/tracing/open.ts';
 import { startAgent } from './agent-server.ts';
 import { KEY_OF_KNOWN, knownDeployment } from './known-deployment.ts';
 import { silentLog } from './log.ts';
+import { buildStandIn } from './stand-in.ts';
 import { freshDatabase } from './postgres.ts';
 
 /* An agent behind a gateway, which both send their spans to one collector. */
@@ -47,7 +48,7 @@ export async function startTracedGateway(settings: Record<string, string>): Prom
   const door = openDoor({
     find: () => chat,
     callers: new WakingCallers({ controlPlaneUrl: undefined, issuerHosts: [], log }),
-    waking: { waitForPlace: () => Promise.resolve(place) },
+    waking: buildStandIn({ waitForPlace: () => Promise.resolve(place) }),
     held: new HeldRequests({ perDeployment: 10, total: 10 }),
     trusts: buildTrusts([]),
     signer: createClientSigner(),

@@ -1,7 +1,7 @@
-import { NotFound } from '../../errors.ts';
-import type { Request } from '../../http/routes/route.ts';
-import type { Assistant } from '../../schema/agent/assistant.ts';
 import type { AgentCaller } from '../auth/caller.ts';
+import { NotFound } from '../../errors.ts';
+import type { Assistant } from '../../schema/agent/assistant.ts';
+import type { AgentCall } from '../auth/caller.ts';
 import { getAssistants } from '../db/assistants/assistants.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import type { AgentDeps } from '../parts/deps.ts';
@@ -11,11 +11,6 @@ import { permitAssistant } from '../runs/making/permit-run.ts';
 import { readVersions } from '../kernel/versions.ts';
 import { buildAgentCard, readInputKind, type Takes } from './agent-card.ts';
 import type { Door } from './security-schemes.ts';
-
-type CardRequest = Pick<
-  Request<unknown, unknown, unknown, AgentCaller>,
-  'caller' | 'headers' | 'forwarded'
->;
 
 type DescribedAssistant = {
   assistant: Assistant;
@@ -43,7 +38,7 @@ export class Cards {
   /** Returns an assistant, or a graph's own, as it was within the last seconds. Throws as `of` does. */
   async loadRecent(
     assistant: string,
-    { caller }: Pick<CardRequest, 'caller'>,
+    { caller }: { caller: AgentCaller },
   ): Promise<DescribedAssistant> {
     const { graphs } = this.#deps;
     const assistant_id = resolveAssistantId(assistant, graphs, 'path');
@@ -60,7 +55,7 @@ export class Cards {
   /** Returns the card of an assistant, or of a graph's own. Throws `NotFound`, also for one that may not be seen. */
   async loadCard(
     assistant: string,
-    { caller, ...request }: CardRequest,
+    { caller, ...request }: AgentCall,
   ): Promise<Record<string, unknown>> {
     const { graphs } = this.#deps;
     const assistant_id = resolveAssistantId(assistant, graphs, 'path');
@@ -73,7 +68,7 @@ export class Cards {
 
   buildCard(
     known: DescribedAssistant,
-    request: Omit<CardRequest, 'caller'>,
+    request: Omit<AgentCall, 'caller'>,
   ): Record<string, unknown> {
     const { requests, webhooks } = this.#deps;
     const { version } = readVersions();

@@ -7,13 +7,12 @@ import {
   answerEvents,
   type PlainFailure,
   type Reply,
-  type Request,
   type SseEvent,
 } from '../../http/routes/route.ts';
 import { createValidator, type Check } from '../../http/bodies/validate.ts';
 import { answerSlowly } from '../../http/routes/web.ts';
 import { A2A_REQUESTS, A2A_SENDS, A2A_STREAMS, A2A_WRITES } from '../../schema/agent/a2a.ts';
-import { permitAccess, type AgentCaller } from '../auth/caller.ts';
+import { type AgentCall, permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { AssistantTasks, type TasksDeps } from './assistant-tasks.ts';
 import type { Cards } from './cards.ts';
@@ -21,11 +20,6 @@ import { loadA2a, type A2aPackage } from './package.ts';
 import { toJsonNames } from './proto-names.ts';
 
 export type A2aDeps = TasksDeps & AgentDeps;
-
-type A2aRequest = Pick<
-  Request<unknown, unknown, unknown, AgentCaller>,
-  'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
->;
 
 /** The protocol's ContentTypeNotSupportedError. */
 const OTHER_TYPE = -32_005;
@@ -55,7 +49,7 @@ export class A2aEndpoint {
   /** Answers one request to an assistant. Throws `NotFound` for one that the caller may not see. */
   async answer(
     body: unknown,
-    { assistant, request }: { assistant: string; request: A2aRequest },
+    { assistant, request }: { assistant: string; request: AgentCall },
   ): Promise<Reply> {
     refuseOtherTypes(request);
     if (isRequest(body) && A2A_WRITES.includes(body.method)) permitAccess(request.caller, 'write');
@@ -85,7 +79,7 @@ export class A2aEndpoint {
   /** Returns the request with its fields under their names of JSON, or why it can't be read. */
   #read(
     body: unknown,
-    { request, a2a }: { request: A2aRequest; a2a: A2aPackage },
+    { request, a2a }: { request: AgentCall; a2a: A2aPackage },
   ): { asked: JsonRpc } | { refusal: object } {
     const { VersionNotSupportedError, toJsonRpcError } = a2a.errors;
     if (readVersion(request, body) === undefined)
@@ -188,7 +182,7 @@ const readId = (body: unknown): string | number | null =>
   isRequest(body) ? (body.id ?? null) : null;
 
 /** Returns the version that the client asks for. Without a header, the name of the method shows it. */
-function readVersion({ headers }: A2aRequest, body: unknown): '1.0' | '0.3' | undefined {
+function readVersion({ headers }: AgentCall, body: unknown): '1.0' | '0.3' | undefined {
   const asked = [headers['a2a-version']].flat()[0]?.trim() ?? '';
   if (asked === '1.0' || asked === '0.3') return asked;
   if (asked !== '') return undefined;
@@ -196,7 +190,7 @@ function readVersion({ headers }: A2aRequest, body: unknown): '1.0' | '0.3' | un
 }
 
 /** Throws a 415 for a body that says that it is no JSON. */
-function refuseOtherTypes({ headers }: A2aRequest): void {
+function refuseOtherTypes({ headers }: AgentCall): void {
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? 'application/json';
   if (!['application/json', 'application/a2a+json'].includes(type))
     throw new Problem(415, `The body must be application/json, and not ${type}.`);

@@ -1,9 +1,8 @@
 import type { Message, SendMessageRequest } from '@a2a-js/sdk';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
-import type { Request } from '../../http/routes/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
-import type { AgentCaller } from '../auth/caller.ts';
+import type { AgentCall, AgentCaller } from '../auth/caller.ts';
 import type { PushTarget, TaskOfRun } from '../db/webhooks/push-configs.ts';
 import { findTask, loadLastTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
@@ -21,10 +20,7 @@ export type SendDeps = CreateDeps & AgentDeps & { readers: Readers };
 
 /** The request that a message came in, and the assistant that it is for. */
 export type SentMessage = {
-  request: Pick<
-    Request<unknown, unknown, unknown, AgentCaller>,
-    'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
-  >;
+  request: AgentCall;
   assistant_id: string;
   takes: Takes;
   /** Returns a task of the caller. Throws the protocol's error for an unknown one. */
@@ -178,7 +174,7 @@ export const buildStartFacts = ({ id, run }: StartedTask): TaskFacts => ({
 /** Returns the facts of a task from the outcome in this process, so that no row has to be read. */
 function readOutcome(
   ended: Awaited<ReturnType<SendDeps['readers']['waitForEnd']>>,
-  { run_id, thread_id }: Pick<TaskFacts['run'], 'run_id' | 'thread_id'>,
+  { run_id, thread_id }: { run_id: string; thread_id: string },
 ): Omit<TaskFacts, 'id'> | undefined {
   const { status, waits, endedAt, values } = ended?.result ?? {};
   if (status !== 'success' || waits !== false || endedAt === undefined || values === undefined)

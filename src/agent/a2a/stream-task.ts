@@ -1,8 +1,10 @@
+import type { Subscription } from '../stream/bus.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import type { Database } from '../db/base/pool.ts';
 import { NotFound, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/routes/route.ts';
 import { isUnfinished } from '../../schema/agent/run.ts';
 import { findTask } from '../db/runs/tasks.ts';
-import type { AgentDeps } from '../parts/deps.ts';
 import { describeProgress } from '../runs/reading/progress.ts';
 import type { Readers } from '../runs/reading/readers.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
@@ -15,8 +17,10 @@ import {
 } from './task-form.ts';
 import { loadTaskState, type FoundTask } from './tasks.ts';
 
-export type StreamDeps = Pick<AgentDeps, 'db' | 'host'> & {
+export type StreamDeps = {
   readers: Pick<Readers, 'followRun' | 'readEventsAfter' | 'readEventsFromStart'>;
+  db: Database;
+  host: GraphHost;
 };
 
 const ALL: WantedEvents = { modes: undefined, namespaces: undefined };
@@ -41,7 +45,7 @@ export async function followTask(
 /** Returns the events of a run that has just been made. */
 export const streamRunEvents = (
   { readers }: StreamDeps,
-  made: Pick<Parameters<Readers['readEventsFromStart']>[0], 'run_id' | 'subscription'>,
+  made: { run_id: string; subscription: Subscription },
 ): AsyncIterable<SseEvent[]> => readers.readEventsFromStart({ ...made, wanted: ALL });
 
 /** Yields the task, its updates and its end, as version 1.0 writes them; nothing more once the client left. */

@@ -1,10 +1,11 @@
+import type { GraphHost } from '../graphs/host.ts';
+import type { Database } from '../db/base/pool.ts';
 import { NotFound, Problem } from '../../errors.ts';
 import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import { findTask, type TaskRun } from '../db/runs/tasks.ts';
-import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { loadThreadCall } from '../graphs/thread-call.ts';
 
@@ -13,7 +14,7 @@ import { loadThreadCall } from '../graphs/thread-call.ts';
 /** A task: the run that it began with, and the last one. */
 export type FoundTask = { id: string; first: string; run: TaskRun };
 
-type ReadDeps = Pick<AgentDeps, 'db' | 'host'>;
+type ReadDeps = { db: Database; host: GraphHost };
 export const buildTaskId = (threadId: string, firstRun: string): string =>
   `${threadId}:${firstRun}`;
 

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { AgentAccess } from '../../config/agent/agent-access.ts';
 import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { hashAgentKey, CURRENT_KEY, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
@@ -23,7 +22,7 @@ export class AgentKeys {
     log,
     clock = () => performance.now(),
   }: {
-    access: Pick<AgentAccess, 'key' | 'keyFolder'>;
+    access: { key: string | undefined; keyFolder: string | undefined };
     log: Log;
     clock?: () => number;
   }) {

@@ -28,7 +28,7 @@ export type AuthenticateDeps = {
 };
 
 /** Lets everybody do everything. */
-export const openToAll = ({ source }: Pick<CallerRequest, 'source'>): AgentCaller => ({
+export const openToAll = ({ source }: { source: string }): AgentCaller => ({
   identity: ANONYMOUS,
   source,
 });
@@ -79,10 +79,7 @@ export function buildOwnerCallers({
 const OWN = 'server';
 
 /** Returns a caller who may do everything, and whom graphs see as their user. */
-export const openToUser = (
-  user: AuthUser,
-  { source }: Pick<CallerRequest, 'source'>,
-): AgentCaller => ({
+export const openToUser = (user: AuthUser, { source }: { source: string }): AgentCaller => ({
   identity: user.identity,
   source,
   guard: { user, handles: new Set(), authorize: refuseQuestion },

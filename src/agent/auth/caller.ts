@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Forbidden, Problem } from '../../errors.ts';
+import type { Forwarded } from '../../http/callers/client.ts';
 import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wire/wall/auth.ts';
 import type { Patterns } from '../db/base/permits.ts';
@@ -24,6 +26,15 @@ export type AgentCaller = {
   guard?: Guard;
   readsOnly?: true;
   byPass?: true;
+};
+
+/** A call, however it came: as a request of the REST API, over a socket, or by a protocol. */
+export type AgentCall = {
+  requestId: string;
+  headers: IncomingHttpHeaders;
+  forwarded: Forwarded;
+  caller: AgentCaller;
+  signal: AbortSignal;
 };
 
 /** The identity of those who did not say who they are. */

@@ -44,7 +44,7 @@ export function buildPassAuthentication(
 /** Returns a caller of a place that is open to all, where one with a pass only looks, too. */
 export const openToLook = (
   headers: IncomingHttpHeaders,
-  from: Pick<CallerRequest, 'source'>,
+  from: { source: string },
 ): AgentCaller => ({
   ...openToAll(from),
   ...(hasPass(headers) && { byPass: true }),

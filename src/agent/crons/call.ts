@@ -13,9 +13,7 @@ export const pickCronCall = (body: CronCall): CronCall =>
 const toObject = (value: unknown): buildJsonObjectSchema => (value ?? {}) as buildJsonObjectSchema;
 
 /** Returns the cron as clients see it: its payload has the assistant, and the name under which its runs know it. */
-export function toClientCron<C extends Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>>(
-  cron: C,
-): C {
+export function toClientCron<C extends Partial<Cron> & Cron>(cron: C): C {
   const { cron_id, assistant_id } = cron;
   if (cron.payload === undefined) return cron;
   const config = toObject(cron.payload['config']);

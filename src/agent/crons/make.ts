@@ -96,10 +96,11 @@ function checkRun(deps: CronDeps, cron: RunsCron, from: Parameters<typeof checkC
 
 const pickHandlerFields = (
   body: CronCreate,
-): Pick<CronCreate, 'schedule'> & {
+): {
   end_time: string | null;
   payload: CronPatch;
   metadata: Cron['metadata'];
+  schedule: string;
 } => ({
   schedule: body.schedule,
   end_time: body.end_time ?? null,

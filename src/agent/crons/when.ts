@@ -8,7 +8,7 @@ export type CronWhen = Pick<
   'schedule' | 'timezone' | 'end_time' | 'next_run_date' | 'enabled'
 >;
 
-type ScheduleFields = Pick<CronPatch, 'timezone' | 'end_time' | 'enabled'>;
+type ScheduleFields = CronPatch;
 
 /** Returns the next date on which a cron fires; null when there is none before its end. */
 export function findNextDate(
@@ -43,7 +43,7 @@ export function buildCronWhen(
  */
 export function mergeCronWhen(
   held: CronWhen,
-  asked: ScheduleFields & Pick<CronPatch, 'schedule'>,
+  asked: ScheduleFields & CronPatch,
   now: Date,
 ): CronWhen {
   const when = {

@@ -1,7 +1,7 @@
+import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import path from 'node:path';
 import { parseCommandOptions } from '../../commands.ts';
 import { StartError } from '../../errors.ts';
-import type { GraphsFile } from '../gx-json/read.ts';
 
 export const HELP = `gx dev: the agent server on this machine, with a Postgres of its own, reloading when a file changes
 
@@ -84,7 +84,7 @@ export function parseDevOptions(args: string[]): DevOptions | undefined {
 /** Throws where an option is given that only graphs in Python can have, and there is none. */
 export function refuseForJavaScript(
   { python }: DevOptions,
-  { path: file, graphs }: Pick<GraphsFile, 'path' | 'graphs'>,
+  { path: file, graphs }: { path: string; graphs: GraphSource[] },
 ): void {
   if (graphs.some(({ language }) => language === 'python')) return;
   const given = Object.entries({

@@ -1,4 +1,3 @@
-import type { RunEvent } from '../../schema/agent/stream-event.ts';
 import { parseEventName } from '../stream/event-name.ts';
 
 /** The graphs of a run as a tree, each with its status. */
@@ -14,8 +13,8 @@ export type TreeNode = {
  * without any.
  */
 export function buildAgentTree(
-  events: Pick<RunEvent, 'event' | 'json'>[],
-  root: Pick<TreeNode, 'status' | 'graph_name'>,
+  events: { event: string; json: string }[],
+  root: { status: string; graph_name: string },
 ): TreeNode {
   const nodes = new Map<string, TreeNode>([['', { namespace: [], ...root }]]);
   for (const { event, json } of events) {

@@ -47,7 +47,7 @@ export const buildCommandSuccess = (id: number, result: Json): CommandAnswer => 
 /** Returns the answer to a command that failed. `id` is null for an error of the stream itself. */
 export const buildCommandFailure = (
   id: number | null,
-  { code, message }: Pick<CommandError, 'code' | 'message'>,
+  { code, message }: { code: ErrorCode; message: string },
 ): CommandAnswer => ({
   type: 'error',
   id,

@@ -1,8 +1,7 @@
 import { Conflict, Problem, Unavailable } from '../../errors.ts';
-import type { Request } from '../../http/routes/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
-import { type AgentCaller, permitAccess } from '../auth/caller.ts';
+import { type AgentCall, permitAccess } from '../auth/caller.ts';
 import { isAssistant } from '../kernel/ids.ts';
 import { runOnlyOnce } from '../runs/making/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
@@ -31,16 +30,11 @@ import {
 
 /* Commands of protocol v2 that every transport takes. An error in a command becomes its answer. */
 
-export type CommandDeps = CreateDeps &
-  StateCommandDeps &
-  QuestionDeps & { readers: Pick<Readers, 'announceProtocolRun'> };
+export type CommandDeps = CreateDeps & StateCommandDeps & QuestionDeps & { readers: Readers };
 
 type Target = {
   threadId: string;
-  request: Pick<
-    Request<unknown, unknown, unknown, AgentCaller>,
-    'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
-  >;
+  request: AgentCall;
   /** That of the request, where its command is carried out once. */
   key?: RequestKey | undefined;
 };
@@ -76,7 +70,7 @@ function toCommandError(error: unknown): CommandError {
 }
 
 /** Returns true for a command that starts a run. */
-export const isRunStart = ({ method }: Pick<Command, 'method'>): boolean =>
+export const isRunStart = ({ method }: { method: string }): boolean =>
   method === 'run.start' || method === 'input.respond';
 
 /** Commands that the protocol knows and this server does not serve. */

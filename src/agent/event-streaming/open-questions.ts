@@ -8,8 +8,8 @@ import type { BatchedStatements } from '../db/batched-statements.ts';
 
 export type QuestionDeps = {
   db: Db;
-  batched: Pick<BatchedStatements, 'threadQuestions'>;
-  readers: Pick<Readers, 'followRun' | 'waitForEnd' | 'loadReportedRun'>;
+  batched: BatchedStatements;
+  readers: Readers;
 };
 
 /** Milliseconds within which the end of a run is written after its last event. */

@@ -1,9 +1,8 @@
 import { toError, Problem, Unavailable } from '../../errors.ts';
-import type { Request } from '../../http/routes/route.ts';
 import type { TextSocket } from '../../http/server/websocket.ts';
 import type { Log } from '../../log.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
-import type { AgentCaller } from '../auth/caller.ts';
+import type { AgentCall } from '../auth/caller.ts';
 import { createId } from '../kernel/ids.ts';
 import type { Readers } from '../runs/reading/readers.ts';
 import { parseEventName } from '../stream/event-name.ts';
@@ -29,10 +28,7 @@ export type SessionDeps = CommandDeps & {
 
 type Session = {
   threadId: string;
-  request: Pick<
-    Request<unknown, unknown, unknown, AgentCaller>,
-    'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
-  >;
+  request: AgentCall;
   socket: TextSocket;
   /** Counts a run that the client is about to start. Throws a 429 for one too many. */
   starts: () => void;

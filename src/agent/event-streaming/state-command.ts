@@ -7,7 +7,7 @@ import type { Json } from '../../schema/json.ts';
 
 /* The answer to `state.get`: the state of a thread's graph, or of one within it. */
 
-export type StateCommandDeps = { db: Db; pinnedCalls: Pick<PinnedCalls, 'call'> };
+export type StateCommandDeps = { db: Db; pinnedCalls: PinnedCalls };
 
 type State = {
   values: unknown;

@@ -95,7 +95,7 @@ const CHEAP_CHECK_SECONDS = 5;
 
 /** Returns the seconds between two checks of the credentials of a caller's streams, waits and connections. */
 const buildCheckInterval =
-  ({ guard, config: { authCheckSeconds } }: Pick<AppSettings, 'guard' | 'config'>) =>
+  ({ guard, config: { authCheckSeconds } }: { guard: Guarding; config: AgentConfig }) =>
   ({ byPass }: AgentCaller): number =>
     guard === 'handlers' && byPass !== true
       ? authCheckSeconds
@@ -164,9 +164,10 @@ function createAppSockets(
 const chooseSurrounding = ({
   settings,
   code,
-}: Pick<AppSettings, 'settings' | 'code'>):
-  | ReturnType<typeof buildContextSurrounding>
-  | undefined =>
+}: {
+  settings: GxJson;
+  code: UserCode | undefined;
+}): ReturnType<typeof buildContextSurrounding> | undefined =>
   settings.encryption === undefined || code === undefined
     ? undefined
     : buildContextSurrounding(code);
@@ -176,9 +177,11 @@ function buildMiddleware({
   pages,
   config,
   custom,
-}: Pick<AppSettings, 'config'> & { pages: Cors; custom: CustomRoutes | undefined }): NonNullable<
-  AppOptions<AgentCaller>['middleware']
-> {
+}: {
+  pages: Cors;
+  custom: CustomRoutes | undefined;
+  config: AgentConfig;
+}): NonNullable<AppOptions<AgentCaller>['middleware']> {
   const { localPages: local } = config;
   const isUsersOwn = (method: string, path: string): boolean =>
     custom?.isAppRoute(method, path) === true;
@@ -248,7 +251,7 @@ function buildMetricsRoutes(
     config,
     guard,
     http,
-  }: Pick<AppSettings, 'config' | 'guard'> & { http: NonNullable<GxJson['http']> },
+  }: { http: NonNullable<GxJson['http']>; config: AgentConfig; guard: Guarding },
 ): AgentRoute[] {
   const isHidden =
     http.disable_meta === true || (config.metricsPort !== undefined && guard !== 'key');

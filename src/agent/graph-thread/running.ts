@@ -1,10 +1,12 @@
+import type { GraphStore } from './store.ts';
+import type { Saver } from './checkpoints/saver.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { runUnderContext } from '../kernel/encryption-context.ts';
 import { describeThrown } from '../kernel/failure-place.ts';
 import type { DuringRun } from './graph-log.ts';
-import { invoke, type InvokeDeps } from './invoke.ts';
+import { invoke } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
 import type { TracePassing } from './passed-trace.ts';
 import { createGraphSpans } from './spans.ts';
@@ -12,12 +14,14 @@ import { StopOfRun } from './stop-of-run.ts';
 import { Starts } from './starts.ts';
 import { createTokenCounter } from './token-counter.ts';
 
-type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
+type Deps = {
   graphOf: (graphId: string) => MakeGraph;
   spanContents?: boolean | undefined;
   tell: (message: FromThread) => void;
   duringRun: DuringRun;
   passing: TracePassing;
+  saver: Saver;
+  store: GraphStore;
 };
 
 /** The runs under way in this thread. */

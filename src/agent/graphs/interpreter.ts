@@ -56,7 +56,7 @@ export function chooseInterpreter(choice: Choice): Interpreter {
 
 /** Returns the command that installs a package, by its requirement. */
 export function installCommand(
-  { program, installer }: Pick<ChosenPython, 'program' | 'installer'>,
+  { program, installer }: { program: string; installer: Installer },
   requirement: string,
 ): string {
   const quoted = /^[\w-]+$/.test(requirement) ? requirement : `'${requirement}'`;
@@ -152,7 +152,7 @@ function chooseInstaller(
 function findOutsidePython({
   settings,
   exists,
-}: Choice): Pick<ChosenPython, 'program' | 'because'> | undefined {
+}: Choice): { program: string; because: string } | undefined {
   if (settings.ofGx !== undefined && exists(settings.ofGx))
     return { program: settings.ofGx, because: 'gx is installed there' };
   const program = settings.commands

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import { findPackageFolder } from '../kernel/package-folder.ts';
 import { addCommand } from '../kernel/package-manager.ts';
 import { isOlder } from '../kernel/versions.ts';
@@ -17,7 +16,10 @@ const PACKAGE = '@langchain/langgraph';
 export function checkLanggraph({
   language,
   file,
-}: Pick<GraphSource, 'language' | 'file'>): string | undefined {
+}: {
+  language: 'javascript' | 'python';
+  file: string;
+}): string | undefined {
   const found = language === 'javascript' ? findLanggraph(file) : undefined;
   if (found === undefined || !isOlder(found.version, LOWEST)) return undefined;
   return `Graphs in JavaScript need LangGraph ${LOWEST} or newer, and ${found.folder} has ${found.version}: run ${updateCommand(file)}`;
@@ -25,7 +27,7 @@ export function checkLanggraph({
 
 /** Returns a warning for each LangGraph that is older than the tried ones. */
 export function listUntriedLanggraphs(
-  graphs: readonly Pick<GraphSource, 'language' | 'file'>[],
+  graphs: readonly { language: 'javascript' | 'python'; file: string }[],
 ): string[] {
   const sentences = graphs.flatMap(({ language, file }) => {
     const found = language === 'javascript' ? findLanggraph(file) : undefined;

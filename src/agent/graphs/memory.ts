@@ -1,7 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import process from 'node:process';
 import type { JobSettings } from '../../config/agent/agent.ts';
-import type { PythonSettings } from '../../config/agent/python.ts';
 
 /* This file decides how much of the machine, or of the pod, each graph thread and each process of graphs may take. */
 
@@ -41,7 +40,7 @@ const LEAST_OF_PYTHON = 192;
  * the pod has no limit. Beside graphs in JavaScript, these processes have half of the pod.
  */
 export function decidePythonMemory(
-  { megabytes, processes }: Pick<PythonSettings, 'megabytes' | 'processes'>,
+  { megabytes, processes }: { megabytes: number; processes: number },
   { isAlone, memory = readPodMemory() }: { isAlone: boolean; memory?: number | undefined },
 ): number | undefined {
   if (megabytes > 0) return megabytes;

@@ -43,7 +43,7 @@ export const buildPythonPlace = (
     folder,
     importFolders,
     env,
-  }: Pick<PythonPlace, 'folder' | 'importFolders'> & { env: Readonly<Record<string, string>> },
+  }: { env: Readonly<Record<string, string>>; folder: string; importFolders: readonly string[] },
 ): PythonPlace => ({
   program,
   folder,

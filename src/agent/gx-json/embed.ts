@@ -54,7 +54,7 @@ function toUnitVector(vector: number[]): number[] {
 export function pickTexts(
   value: object,
   index: unknown,
-  { fields }: Pick<StoreIndex, 'fields'>,
+  { fields }: { fields: string[] },
 ): string[] {
   if (index === false) return [];
   const paths = Array.isArray(index) ? (index as string[]) : fields;

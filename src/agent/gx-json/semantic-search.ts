@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { StoreIndex } from '../../schema/wire/wall/graph-start.ts';
 import type { Database } from '../db/base/pool.ts';
 import type { Near } from '../db/store/store-items.ts';
 import { refuseByValue } from '../db/base/unsearchable.ts';
@@ -14,7 +13,7 @@ import {
 } from '../db/store/store-vectors.ts';
 import { pickTexts, type Embed } from './embed.ts';
 
-type Deps = { db: Database; index: Pick<StoreIndex, 'dims' | 'fields'>; embed: Embed };
+type Deps = { db: Database; index: { dims: number; fields: string[] }; embed: Embed };
 
 /** The number of older items that are embedded at a time. */
 const BATCH = 50;

@@ -4,9 +4,9 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import { Invalid, NotFound } from '../../errors.ts';
-import type { Request, SseEvent } from '../../http/routes/route.ts';
+import type { SseEvent } from '../../http/routes/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
-import type { AgentCaller } from '../auth/caller.ts';
+import type { AgentCall } from '../auth/caller.ts';
 import { deleteThreads } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
@@ -20,10 +20,7 @@ import type { WaitingCall } from './waiting-states.ts';
 export type CallDeps = RunToEndDeps & AgentDeps;
 
 /** The request that a call came in. `key`: set where the call is carried out once. */
-export type CallRequest = Pick<
-  Request<unknown, unknown, unknown, AgentCaller>,
-  'caller' | 'headers' | 'forwarded' | 'requestId' | 'signal'
-> & {
+export type CallRequest = AgentCall & {
   key?: RequestKey | undefined;
 };
 

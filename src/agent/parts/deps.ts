@@ -23,7 +23,6 @@ import type { Keeper } from '../runs/executing/keeper.ts';
 import type { QueuedRuns } from '../runs/making/queued-runs.ts';
 import type { PlanDeps } from '../runs/making/plan.ts';
 import type { Readers } from '../runs/reading/readers.ts';
-import type { Publisher } from '../stream/publisher.ts';
 import type { StoreLog } from '../stream/valkey/log.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { PinnedCalls } from '../graphs/pinned-calls.ts';
@@ -72,7 +71,7 @@ export type AgentDeps = {
   courier: Courier;
   /** Count the events of streams; `store` is there where they go through a key-value store. */
   streamed: {
-    publisher: Pick<Publisher, 'skipped'>;
+    publisher: { skipped: number };
     store: Pick<StoreLog, 'isUp' | 'counts'> | undefined;
   };
   /** Sign the state that clients carry from one request to the next. */

@@ -187,7 +187,11 @@ async function serveMetrics(
 /** Returns the facts that are reported of this server. A server outside of the platform is of no revision. */
 function buildServerFacts(
   revision: string | undefined,
-  { version, guard, prefix }: Pick<ServerFacts, 'version' | 'guard'> & { prefix: string },
+  {
+    version,
+    guard,
+    prefix,
+  }: { prefix: string; version: string; guard: 'key' | 'open' | 'handlers' },
 ): ServerFacts | undefined {
   if (revision === undefined) return undefined;
   return {
@@ -336,7 +340,7 @@ async function drain(
 
 /** Returns the defaults of the graphs' own assistants, from the environment or else from `env` of gx.json. */
 function readAssistantDefaults(
-  { config, log }: Pick<StartOptions, 'config' | 'log'>,
+  { config, log }: { config: AgentConfig; log: Log },
   { graphs, env }: GraphsFile,
 ): Map<string, AssistantDefaults> {
   const defaults = parseAssistantDefaults(config.assistantDefaults ?? env[ASSISTANT_DEFAULTS]);

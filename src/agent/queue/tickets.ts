@@ -123,7 +123,7 @@ async function openBoss(
     works,
     preparing,
     queues,
-  }: Required<Pick<Settings, 'works' | 'preparing'>> & { queues: string[] },
+  }: Required<{ works: boolean; preparing?: Database }> & { queues: string[] },
   log: Log,
 ): Promise<PgBoss> {
   let { pool } = preparing;

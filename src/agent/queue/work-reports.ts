@@ -149,7 +149,7 @@ export class WorkReports {
   }
 
   /** Returns true if the report arrived. A failure is logged once, until one succeeds. */
-  async #report(more: Pick<WorkReport, 'leaves'> = {}): Promise<boolean> {
+  async #report(more: { leaves?: boolean } = {}): Promise<boolean> {
     const { to, log } = this.#options;
     try {
       const report = { ...(await this.#buildReport()), ...more };

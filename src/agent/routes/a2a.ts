@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { answerJson, answerNoContent, type Reply, type Request } from '../../http/routes/route.ts';
+import { answerJson, answerNoContent, type Reply } from '../../http/routes/route.ts';
 import { Cards } from '../a2a/cards.ts';
 import { A2aEndpoint, buildTaskRefusal, countStartedTasks, type A2aDeps } from '../a2a/endpoint.ts';
-import type { AgentCaller } from '../auth/caller.ts';
+import type { AgentCall } from '../auth/caller.ts';
 import type { Feature } from './feature.ts';
 import { describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
 
@@ -54,14 +54,7 @@ function buildMessagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
 /** Seconds for which a client may keep a card; a description may be changed at any time. */
 const CARD_LIFE = 60;
 
-async function answerCard(
-  cards: Cards,
-  assistant: string,
-  request: Pick<
-    Request<unknown, unknown, unknown, AgentCaller>,
-    'caller' | 'headers' | 'forwarded'
-  >,
-): Promise<Reply> {
+async function answerCard(cards: Cards, assistant: string, request: AgentCall): Promise<Reply> {
   const card = await cards.loadCard(assistant, request);
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url')}"`;
   const headers = { etag, 'cache-control': `private, max-age=${CARD_LIFE}` };

@@ -1,3 +1,4 @@
+import type { Database } from '../db/base/pool.ts';
 import { Type } from 'typebox';
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
 import { answerJson, answerNoContent, bindRoutes, type Reply } from '../../http/routes/route.ts';
@@ -40,7 +41,7 @@ export const AssistantPath = Type.Object({ assistant_id: buildUuidSchema('') });
 
 /** Returns the assistant. Throws `NotFound`, also for one that the caller may not see. */
 export async function loadAssistant(
-  deps: Pick<Deps, 'db'>,
+  deps: { db: Database },
   id: string,
   seen?: Patterns,
 ): Promise<Assistant> {

@@ -1,3 +1,4 @@
+import type { Forwarded } from '../../http/callers/client.ts';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type Cursor,
 } from '../../schema/agent/stream-event.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
-import { askPermission, permitAccess, type AgentCaller } from '../auth/caller.ts';
+import { type AgentCall, askPermission, permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import { getRun, selectActive, type RunProgress } from '../db/runs/runs.ts';
 import { readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
@@ -58,10 +59,7 @@ type Leaving = { permitted: Patterns } | undefined;
 type Answer = 'runs' | 'runs/wait' | 'runs/stream';
 type Target = {
   threadId: string | undefined;
-  request: Pick<
-    Request<unknown, unknown, unknown, AgentCaller>,
-    'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
-  >;
+  request: AgentCall;
 };
 
 const buildRunPath = (
@@ -338,7 +336,7 @@ export const eventStream = {
 };
 
 /** The part of a request that says under which path its client reaches this server. */
-type AskedBelow = Pick<Request, 'forwarded'>;
+type AskedBelow = { forwarded: Forwarded };
 
 /**
  * Returns the headers that tell where a run is, and where its answer is read again, by their paths below this server's

@@ -1,3 +1,4 @@
+import type { Bundles } from '../ui/main.ts';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Type } from 'typebox';
@@ -24,7 +25,7 @@ const TYPES: Record<string, string> = {
   '.map': 'application/json',
 };
 
-function bundleNamed({ bundles }: Pick<Deps, 'bundles'>, name: string): Bundle {
+function bundleNamed({ bundles }: { bundles: Bundles }, name: string): Bundle {
   if (!Object.hasOwn(bundles, name)) throw new NotFound(`gx.json has no "ui" named "${name}".`);
   return { name, files: bundles[name]! };
 }

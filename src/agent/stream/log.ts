@@ -1,3 +1,4 @@
+import type { TracedCall } from '../kernel/run-fields.ts';
 import type { Log } from '../../log.ts';
 import { toError } from '../../errors.ts';
 import { Pause } from '../../pause.ts';
@@ -5,7 +6,7 @@ import type { RunEvent } from '../../schema/agent/stream-event.ts';
 import { appendEvents, type StoredEvent } from '../db/events/events.ts';
 import type { Db } from '../db/base/pool.ts';
 import { formatProcessChannel, type Signal } from '../db/base/signals.ts';
-import { runFields, type RunInLog } from '../kernel/run-fields.ts';
+import { runFields } from '../kernel/run-fields.ts';
 import type { EventTail } from './tail.ts';
 
 /** Milliseconds for which events are gathered before they are written together. */
@@ -20,8 +21,9 @@ const RUNS_PER_SIGNAL = 90;
  * is written once another attempt has the run; undefined where that is not checked. `context`: the one that it encrypts
  * under. `kwargs`: its call, for lines about it.
  */
-export type LoggedRun = Pick<StoredEvent, 'run_id' | 'thread_id' | 'attempt' | 'context'> &
-  Pick<RunInLog, 'kwargs'> & { readers: Iterable<string>; kept: boolean };
+export type LoggedRun = Pick<StoredEvent, 'run_id' | 'thread_id' | 'attempt' | 'context'> & {
+  kwargs?: TracedCall | undefined;
+} & { readers: Iterable<string>; kept: boolean };
 
 /** Where events go for readers in other processes and for clients that come back: the bus between processes. */
 export type StreamLog = {

@@ -35,7 +35,10 @@ export type Logging = { log: Log; lines?: LogExporter | undefined };
 export const logFieldsOf = ({
   deployment,
   revision,
-}: Pick<AgentConfig, 'deployment' | 'revision'>): Record<string, string> => ({
+}: {
+  deployment: string | undefined;
+  revision: string | undefined;
+}): Record<string, string> => ({
   ...(deployment !== undefined && { deployment }),
   ...(revision !== undefined && { revision }),
 });

@@ -14,7 +14,7 @@ export type Machine = {
  */
 export function findDockerfileKey(
   { dockerfile, dockerfile_lines, base_image }: GxJson,
-  { baseImage }: Pick<Machine, 'baseImage'>,
+  { baseImage }: { baseImage: string },
 ): string | undefined {
   if (dockerfile !== undefined) return 'dockerfile';
   if (dockerfile_lines !== undefined && dockerfile_lines.length > 0) return 'dockerfile_lines';

@@ -81,7 +81,7 @@ function listNodeProjects(source: string, folder: string, settings: GxJson): Pro
 }
 
 /** The agent in a repository: the file that was found, its folder (empty for the root), and its content. */
-export type AgentSource = Pick<BuildPlan, 'configFile' | 'folder'> & GxFile;
+export type AgentSource = { configFile: string; folder: string } & GxFile;
 
 /** Reads gx.json of the cloned repository. */
 export function readAgentSource({ work, configPath }: ImageBuildConfig): AgentSource {
@@ -245,7 +245,10 @@ export function computePackagesKey({
 const isLocked = ({
   projects,
   python,
-}: Pick<KeyParts, 'projects'> & { python: PythonPlan | undefined }): boolean =>
+}: {
+  python: PythonPlan | undefined;
+  projects: readonly Project[];
+}): boolean =>
   python?.locked !== false &&
   projects.every(({ manager, hasPackages }) => !hasPackages || manager.lockFile !== undefined);
 

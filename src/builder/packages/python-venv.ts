@@ -10,8 +10,10 @@ type Links = {
   agent: string;
 };
 
-type Folders = Pick<Links, 'venv' | 'source'> & {
+type Folders = {
   /** They are imported as they are. */ folders: readonly string[];
+  venv: string;
+  source: string;
 };
 
 /** Adds folders to the path of modules, by lines that hold in the image as well. */

@@ -31,7 +31,7 @@ const INDEXES = [
 const ACCEPTED = [OCI_MANIFEST, DOCKER_MANIFEST, ...INDEXES].join(', ');
 
 /** Repositories of one registry: where blobs are, and where they go. */
-type Place = Pick<ImageReference, 'host' | 'repository'>;
+type Place = { host: string; repository: string };
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
@@ -68,7 +68,7 @@ export async function readManifest(
   if (!answer.ok) throw await buildUnexpectedFailure(answer, image);
   const bytes = new Uint8Array(await answer.arrayBuffer());
   const read = JSON.parse(Buffer.from(bytes).toString()) as
-    | (Partial<BaseManifest> & Pick<Manifest, 'config' | 'layers'>)
+    | (Partial<BaseManifest> & { config: Descriptor; layers: Descriptor[] })
     | Index;
   // OCI's manifests may leave out their type.
   const mediaType = answer.headers.get('content-type') ?? OCI_MANIFEST;

@@ -114,11 +114,8 @@ function checkTarget(value: unknown): string[] {
   ];
 }
 
-type GivenS3 = Pick<S3Target, 'endpoint' | 'bucket'> & Partial<S3Target> & { secretName: string };
-type TargetSetting = { name: string } & (
-  | GivenS3
-  | (Pick<ClaimTarget, 'claim'> & Partial<ClaimTarget>)
-);
+type GivenS3 = S3Target & Partial<S3Target> & { secretName: string };
+type TargetSetting = { name: string } & (GivenS3 | (ClaimTarget & Partial<ClaimTarget>));
 
 function toNamedTarget({ name, prefix: folder = '', ...given }: TargetSetting): {
   name: string;

@@ -97,7 +97,7 @@ export function readBuilderSettings(read: SettingsReader): { builder?: Builder }
   };
 }
 
-function readBuildLimits(read: SettingsReader): Pick<Builder, 'parallel' | 'parallelInAll'> {
+function readBuildLimits(read: SettingsReader): { parallel: number; parallelInAll: number } {
   const parallel = read.readInteger(['GX_BUILD_PARALLEL'], 2, { min: 1, max: 1000 });
   const parallelInAll = read.readInteger(['GX_BUILD_PARALLEL_TOTAL'], 2 * parallel, {
     min: 2,

@@ -8,13 +8,7 @@ import type { ProcessPlace, ProcessDoor } from '../door.ts';
 import { hasBody, filterAgentHeaders, buildAgentHeaders, isEvents } from '../headers.ts';
 import type { BrowserSessions } from '../session/sessions.ts';
 import type { AgentPasses, HeldPass, PassAsked } from './agent-passes.ts';
-import {
-  parseAgentTarget,
-  isReading,
-  PASSED_TO_AGENTS,
-  type AgentPlaceNamed,
-  type AgentTarget,
-} from './target.ts';
+import { parseAgentTarget, isReading, PASSED_TO_AGENTS, type AgentTarget } from './target.ts';
 import { pipeline, Transform } from 'node:stream';
 import { refuseReader } from './pass.ts';
 
@@ -26,7 +20,7 @@ export type AgentPassing = {
   passes: Pick<AgentPasses, 'getPass' | 'renewPass'>;
   door: Pick<ProcessDoor, 'ask'>;
   /** Returns where the agents of a pass answer. Throws for names that could mean another place. */
-  placeOf: (pass: HeldPass) => ProcessPlace & Pick<AgentPlaceNamed, 'prefix'>;
+  placeOf: (pass: HeldPass) => ProcessPlace & { prefix: string };
   /** Hears that an answer is under way. Returns the function to call when it has ended. */
   opens: () => () => void;
 };

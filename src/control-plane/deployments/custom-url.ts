@@ -1,5 +1,6 @@
+import type { Stored } from '../stored/stored.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { Conflict, Rejected } from '../../errors.ts';
-import type { ControlPlane } from '../control-plane.ts';
 import { resolveRoutePlace } from './route-rules.ts';
 
 /**
@@ -7,7 +8,7 @@ import { resolveRoutePlace } from './route-rules.ts';
  * operator decides again, so a request that comes at the same time takes nothing from anybody.
  */
 export function checkCustomUrl(
-  { config, stored }: Pick<ControlPlane, 'config' | 'stored'>,
+  { config, stored }: { config: ControlPlaneConfig; stored: Stored },
   name: string,
   namespace: string,
   url: string | null | undefined,

@@ -1,3 +1,6 @@
+import type { CountedKube } from '../../kube/client.ts';
+import type { Stored } from '../stored/stored.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { Conflict, NotFound } from '../../errors.ts';
 import { limitObject } from '../../kube/bounds.ts';
 import { kinds } from '../../kube/kube.ts';
@@ -5,9 +8,8 @@ import type { DeploymentResource } from '../../schema/platform/resources/custom-
 import { resolveDeploymentTenant } from '../../schema/platform/resources/tenancy.ts';
 import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 import type { CallContext, Caller } from '../caller.ts';
-import type { ControlPlane } from '../control-plane.ts';
 
-type Deployments = Pick<ControlPlane, 'config' | 'stored'>;
+type Deployments = { config: ControlPlaneConfig; stored: Stored };
 
 const buildNotFound = (id: string): NotFound => new NotFound(`Deployment ID ${id} not found.`);
 
@@ -47,7 +49,7 @@ export async function findDeployment(
  * can only be deleted, because a change would be made from a part of it.
  */
 export async function readDeployment(
-  plane: Deployments & Pick<ControlPlane, 'kube'>,
+  plane: Deployments & { kube: CountedKube },
   id: string,
   call: CallContext,
   purpose: 'change' | 'removal' = 'change',

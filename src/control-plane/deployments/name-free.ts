@@ -1,5 +1,6 @@
+import type { Stored } from '../stored/stored.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import type { CallContext } from '../caller.ts';
-import type { ControlPlane } from '../control-plane.ts';
 import { buildTenantFilter } from './lookup.ts';
 import { Conflict } from '../../errors.ts';
 import type {
@@ -13,7 +14,7 @@ import { resolveProjectTenant } from '../../schema/platform/resources/tenancy.ts
  * been deleted.
  */
 export async function checkNameFree(
-  plane: Pick<ControlPlane, 'config' | 'stored'>,
+  plane: { config: ControlPlaneConfig; stored: Stored },
   name: string,
   { namespace, caller, signal }: CallContext & { namespace: string },
 ): Promise<void> {

@@ -1,3 +1,6 @@
+import type { StoredIntegrations } from '../stored/integrations.ts';
+import type { CountedKube } from '../../kube/client.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { readGitCredential, fetchGitToken, type GitToken } from '../../git/credential.ts';
@@ -21,7 +24,7 @@ import { resolveCallableAddresses } from '../../http/outgoing/checked-request.ts
 import { parseRepoAddress, type RepoAddress } from '../../schema/platform/source/repo-url.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'stored'>;
-type SecretPlane = Pick<Plane, 'config' | 'kube'>;
+type SecretPlane = { config: ControlPlaneConfig; kube: CountedKube };
 
 /** Returns the connections to git hosts that belong to a tenant. */
 export const listOwnIntegrations = (
@@ -31,7 +34,7 @@ export const listOwnIntegrations = (
 
 /** Returns a tenant's connection with this id. Another tenant's is not found. */
 export async function findOwnIntegration(
-  { integrations }: Pick<Plane, 'integrations'>,
+  { integrations }: { integrations: StoredIntegrations },
   id: string,
   { caller, signal }: CallContext,
 ): Promise<KnownIntegration | undefined> {
@@ -41,7 +44,7 @@ export async function findOwnIntegration(
 
 /** Returns a tenant's connection with this id. Throws `NotFound`. */
 export async function findIntegration(
-  plane: Pick<Plane, 'integrations'>,
+  plane: { integrations: StoredIntegrations },
   id: string,
   call: CallContext,
 ): Promise<KnownIntegration> {

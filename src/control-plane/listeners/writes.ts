@@ -1,3 +1,5 @@
+import type { Stored } from '../stored/stored.ts';
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { callKube } from '../kube-refusal.ts';
@@ -16,7 +18,7 @@ import { findOverlap, isByPattern } from '../../schema/platform/spec/route-place
 import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
-type ListenerDeps = Pick<Plane, 'config' | 'stored'>;
+type ListenerDeps = { config: ControlPlaneConfig; stored: Stored };
 
 export const listOwnListeners = (
   { stored, config }: ListenerDeps,
@@ -136,7 +138,7 @@ async function checkChange(
 function checkHosts(
   { stored, config }: ListenerDeps,
   hosts: readonly string[],
-  { tenantId, own }: Pick<Claim, 'tenantId' | 'own'>,
+  { tenantId, own }: { tenantId: string; own: ListenerResource | undefined },
 ): void {
   const added = hosts.filter((host) => own?.spec.hosts?.includes(host) !== true);
   const { route } = config;
@@ -175,7 +177,7 @@ export async function removeListener(
   await plane.stored.refresh.listener(listener, call.signal);
 }
 
-const listPlacedDeployments = ({ stored }: Pick<Plane, 'stored'>, listener: ListenerResource) => {
+const listPlacedDeployments = ({ stored }: { stored: Stored }, listener: ListenerResource) => {
   const owners = stored.getOwners();
   return stored
     .listDeployments()

@@ -1,6 +1,6 @@
+import type { Log } from '../../log.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { toError } from '../../errors.ts';
-import type { ControlPlane } from '../control-plane.ts';
 import { BestLines, copyLine, MOST_CHARACTERS, type Line } from './best-lines.ts';
 import { buildSourceId, type LogReads } from './log-reads.ts';
 import type { LogRequest, LogSource } from './pod-logs.ts';
@@ -14,7 +14,7 @@ const REST = 4;
 
 /** `since`: how far the first reader has read each pod's log by itself. */
 type Source = LogSource & Required<Pick<LogRequest, 'since'>>;
-type Plane = Pick<ControlPlane, 'log'> & { reads: LogReads };
+type Plane = { reads: LogReads; log: Log };
 /** `leftOut`: the number of pods whose logs were not read, once it is known. */
 type Came = { lines: readonly Line[]; missed: boolean; leftOut: number | undefined };
 

@@ -1,3 +1,5 @@
+import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
+import type { CountedKube } from '../../kube/client.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
@@ -117,7 +119,7 @@ function takeNewestLines(text: string): string {
   return text.slice(start + 1);
 }
 
-type Listing = Pick<ControlPlane, 'kube' | 'config'>;
+type Listing = { kube: CountedKube; config: ControlPlaneConfig };
 
 type Reads = { reads: Read[]; leftOut: number };
 
@@ -273,7 +275,7 @@ const STAGED = new RegExp(`^\\S+ \\[(${BUILD_STAGES.join('|')})\\] `);
  * no pieces where nothing is kept.
  */
 async function* readKeptBuildLog(
-  { kube }: Pick<ControlPlane, 'kube'>,
+  { kube }: { kube: CountedKube },
   { metadata, status }: RevisionResource,
   signal: AbortSignal,
 ): AsyncGenerator<Line[]> {

@@ -1,3 +1,4 @@
+import type { Stored } from '../stored/stored.ts';
 import { NotFound } from '../../errors.ts';
 import type {
   DeploymentResource,
@@ -5,10 +6,9 @@ import type {
 } from '../../schema/platform/resources/custom-resources.ts';
 import { computeRevisionOrder } from '../../schema/platform/resources/revision-of.ts';
 import type { Revision } from '../../schema/platform/deployment/revision.ts';
-import type { ControlPlane } from '../control-plane.ts';
 import { toRevisionAnswer } from './resource.ts';
 
-type Revisions = Pick<ControlPlane, 'stored'>;
+type Revisions = { stored: Stored };
 
 /** Returns the revision of a deployment that has this id. Throws `NotFound`. */
 export async function findRevision(

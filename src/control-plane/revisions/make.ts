@@ -1,3 +1,5 @@
+import type { Stored } from '../stored/stored.ts';
+import type { CountedKube } from '../../kube/client.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
@@ -8,7 +10,6 @@ import type {
 } from '../../schema/platform/resources/custom-resources.ts';
 import { buildRevision } from '../../schema/platform/resources/revision-of.ts';
 import type { Caller } from '../caller.ts';
-import type { ControlPlane } from '../control-plane.ts';
 import { callKube } from '../kube-refusal.ts';
 import { buildRequestedBy } from '../requested-by.ts';
 
@@ -24,7 +25,7 @@ const LOOKS = 50;
  * two finds it.
  */
 export async function makeRevision(
-  { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
+  { kube, stored }: { kube: CountedKube; stored: Stored },
   deployment: DeploymentResource,
   caller: Caller,
 ): Promise<RevisionResource> {

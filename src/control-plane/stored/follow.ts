@@ -1,10 +1,9 @@
-import type { CallContext } from '../caller.ts';
 import type { Stored } from './stored.ts';
 import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/routes/route.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
-type Changes = { stored: Pick<Stored, 'waitForChange'>; stopping: AbortSignal };
+type Changes = { stored: Stored; stopping: AbortSignal };
 
 /**
  * Streams a value: reads it at each change of its deployment, which has the `uid`, and sends it when it differs. The
@@ -12,7 +11,7 @@ type Changes = { stored: Pick<Stored, 'waitForChange'>; stopping: AbortSignal };
  */
 export async function* follow<T>(
   plane: Changes,
-  { signal }: Pick<CallContext, 'signal'>,
+  { signal }: { signal: AbortSignal },
   view: {
     event: string;
     uid: string | undefined;

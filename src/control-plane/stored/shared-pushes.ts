@@ -19,7 +19,7 @@ export type UnmatchedPush = { repository: string; branch: string; at: string };
 /** An event of a connection, with the tenant that had the connection then. */
 type SharedPush = UnmatchedPush & { tenant: string };
 type SharedPushes = Record<string, SharedPush>;
-type Place = { kube: Pick<Kube, 'create' | 'find' | 'replace'>; namespace: string };
+type Place = { kube: Kube; namespace: string };
 
 /**
  * Keeps the last push event that was for no deployment of each connection of the settings, which have no resource of

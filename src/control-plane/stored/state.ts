@@ -24,7 +24,7 @@ const FAILED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEP
 
 const pickReason = (
   from: { reason?: string | undefined; message?: string | undefined } | undefined,
-): Pick<StateShown, 'reason' | 'message'> => ({
+): { reason: string | null; message: string | null } => ({
   reason: from?.reason ?? null,
   message: from?.message ?? null,
 });

@@ -13,7 +13,7 @@ const LONGEST_NAME = 300;
 const WRITE_MS = 60_000;
 
 type Connection = { id: string; tenantId: string; resource: GitIntegrationResource | undefined };
-type Place = { kube: Pick<Kube, 'create' | 'find' | 'patchJson' | 'replace'>; namespace: string };
+type Place = { kube: Kube; namespace: string };
 
 /**
  * Remembers the last push event of each connection that was for no deployment. It stands at the resource, or for all

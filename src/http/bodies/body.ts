@@ -71,10 +71,7 @@ export async function readJson<T>(
 }
 
 /** Returns the bytes of a body. Throws 413 when they are too many. */
-export function readBytes(
-  request: IncomingMessage,
-  limits: Pick<BodyLimits, 'bytes'>,
-): Promise<Buffer> {
+export function readBytes(request: IncomingMessage, limits: { bytes: number }): Promise<Buffer> {
   const { headers } = request;
   const buildTooLarge = (): Problem =>
     new Problem(413, `Request body is larger than ${limits.bytes} bytes`, {

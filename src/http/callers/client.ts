@@ -15,7 +15,7 @@ export const buildDirectClient = (source: string): Client => ({ source, forwarde
 
 /** The parts of a request that tell how it came here. */
 export type AskedOver = Pick<IncomingMessage, 'headers'> &
-  Partial<Pick<IncomingMessage, 'method' | 'url'>>;
+  Partial<{ method?: string | undefined; url?: string | undefined }>;
 
 /**
  * Returns whether the address is that of a proxy whose word counts. The nearest one may prove it by the request itself.

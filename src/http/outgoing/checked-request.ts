@@ -73,7 +73,7 @@ export async function findWay(
 export function buildConnectionOptions(
   { protocol }: URL,
   { addresses, through }: Way,
-): Pick<RequestOptions, 'agent' | 'lookup'> {
+): RequestOptions {
   if (through === undefined) return { agent: false, lookup: buildLookup(addresses) };
   return {
     agent:
@@ -92,7 +92,7 @@ const buildLookup =
   };
 
 /** Without a way the request goes wherever the name leads. */
-type Sending = Pick<RequestOptions, 'method' | 'signal'> & {
+type Sending = RequestOptions & {
   way: Way | undefined;
   headers: Record<string, string>;
   body?: string | Uint8Array | undefined;

@@ -211,7 +211,7 @@ export const buildRouteMaker =
     Q extends TSchema | undefined = undefined,
     B extends TSchema | undefined = undefined,
   >(
-    route: TypedRoute<P, Q, B, Caller, Parts> & Pick<Route, 'tag'>,
+    route: TypedRoute<P, Q, B, Caller, Parts> & { tag: string },
   ): Route<Caller, Parts> =>
     // The handler takes narrower types than `unknown`. The server checks each part against the schemas beside it.
     route as unknown as Route<Caller, Parts>;

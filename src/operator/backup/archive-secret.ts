@@ -3,11 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { toLabelValue, names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { SECRETS_OF } from '../../schema/platform/objects/labels.ts';
-import {
-  isClaimTarget,
-  type BackupOwner,
-  type S3Target,
-} from '../../schema/wire/backup-message.ts';
+import { isClaimTarget, type S3Target } from '../../schema/wire/backup-message.ts';
 import {
   ARCHIVE_PORT,
   buildArchiveFiles,
@@ -22,7 +18,7 @@ import { buildOwnedMetadata } from '../objects/metadata.ts';
 
 type LogTarget = S3Target & { secretName: string };
 
-type LogPlace = { target: LogTarget; owner: Pick<BackupOwner, 'tenant' | 'id'> };
+type LogPlace = { target: LogTarget; owner: { tenant: string; id: string } };
 
 /** The use of the files: the log is taken, or the volume filled. */
 export type ArchiveUse = {

@@ -8,7 +8,6 @@ import { isBackupOver } from '../../schema/platform/backup/backup-spec.ts';
 import { BACKUP, COMPONENT } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
 import { getDatabaseEngine } from '../database/engines.ts';
-import type { DatabaseView } from '../database/database.ts';
 import { buildDatabaseSet } from '../database/own/set.ts';
 import { claimName } from '../database/own/volume-name.ts';
 import { isOrphan, getReplicas } from '../pods/workload-state.ts';
@@ -23,7 +22,7 @@ import { buildFailedBackup } from './result.ts';
 import { clearVerification } from './verify-make.ts';
 
 /** The rest of a deployment that is being deleted. */
-export type Leaving = Pick<DatabaseView, 'database' | 'databasePods'> & {
+export type Leaving = {
   deployment: DeploymentResource;
   children: readonly KubeObject[];
   backups: readonly BackupResource[];
@@ -31,6 +30,8 @@ export type Leaving = Pick<DatabaseView, 'database' | 'databasePods'> & {
   tenant: string;
   now: Date;
   signal: AbortSignal;
+  database: KubeObject | undefined;
+  databasePods: KubeObject[];
 };
 
 /** Observes the volume, and decides about the backup before the deletion of a deployment that awaits one. */

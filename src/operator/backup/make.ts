@@ -1,3 +1,4 @@
+import type { BackupSpec } from '../../schema/platform/backup/backup-spec.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type {
   BackupResource,
@@ -16,7 +17,7 @@ import { deriveJobState, type JobHindrance, type JobState } from '../pods/job-st
 import type { OperatorDeps } from '../view/deps.ts';
 import { backupJob, backupOrder, type BackupGiven } from './job.ts';
 import { hasTurn } from './open.ts';
-import { resolveKeptBackups, type BackupPlan } from './plan.ts';
+import { resolveKeptBackups } from './plan.ts';
 import {
   BACKUP_CONTAINERS,
   buildFailedBackup,
@@ -29,7 +30,7 @@ import {
 
 type BackupPass = BackupGiven & {
   deployment: DeploymentResource;
-  plan: Pick<BackupPlan, 'spec' | 'requestedAt'>;
+  plan: { spec: BackupSpec; requestedAt: string | undefined };
   pods: readonly KubeObject[];
   /** True if the database takes connections. One that sleeps is woken once it is the deployment's turn. */
   isUp: boolean;

@@ -1,3 +1,5 @@
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { Caches } from '../view/caches.ts';
 import { buildObjectKey } from '../../kube/cache.ts';
 import type {
   BackupResource,
@@ -9,7 +11,7 @@ import { buildTurnNames } from '../view/integrations.ts';
 import { isBackupLost } from './result.ts';
 import { isVerificationLost } from './verify-plan.ts';
 
-type Deps = Pick<OperatorDeps, 'caches' | 'settings'>;
+type Deps = { caches: Caches; settings: OperatorSettings };
 
 /**
  * Returns true if the tenant of a deployment has a turn left for a backup or a verification. Each tenant has turns of

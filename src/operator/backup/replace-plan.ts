@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../kube/kube.ts';
 import type {
   BackupResource,
   DeploymentResource,
@@ -15,7 +16,6 @@ import {
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { claimName, buildNextClaimName } from '../database/own/volume-name.ts';
-import type { DatabaseView } from '../database/database.ts';
 import { backupFault } from './plan.ts';
 import {
   planChosenRestore,
@@ -48,7 +48,7 @@ export type ReplacePlan =
   /** The agents are stopped, or stop. Without an order it goes back to a former volume. */
   | { state: 'replacing'; replacement: Replacement; order: ReplaceOrder | undefined };
 
-type ReplaceFacts = RestoreSeen & Pick<DatabaseView, 'database'> & { now: Date };
+type ReplaceFacts = RestoreSeen & { database: KubeObject | undefined } & { now: Date };
 
 /** Decides about a restore into a living deployment. Undefined if none was ever asked for. */
 export function planReplacement(

@@ -43,7 +43,7 @@ export type WaitingLook = Follower & BranchPlace;
  * Returns which looks begin: in their order, those whose tenant and whose hosts have room. A host that never answers
  * holds up its own looks, and its tenants' other ones, and nobody else's.
  */
-export function chooseLooks<Look extends Pick<BranchPlace, 'tenant' | 'host'>>(
+export function chooseLooks<Look extends { tenant: string; host: string }>(
   waiting: Iterable<Look>,
   underWay: Iterable<Look>,
   { perTenant, perHost }: LookBounds,

@@ -69,7 +69,7 @@ export type DatabaseEngine = {
   /** Returns whether agents can connect, as the caches show it. */
   takesConnections(
     deployment: DeploymentResource,
-    view: Pick<DatabaseView, 'database' | 'databasePods'>,
+    view: { database: KubeObject | undefined; databasePods: KubeObject[] },
   ): boolean;
   /** Answers a revision by the caches. */
   answer(deps: OperatorDeps, deployment: DeploymentResource): DatabaseAnswer;

@@ -1,3 +1,6 @@
+import type { ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
+import type { ReplacePlan } from '../backup/replace-plan.ts';
+import type { RestorePlan } from '../backup/restore-plan.ts';
 import { buildObjectKey } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
@@ -189,15 +192,15 @@ function listNamesakes(
 function observeRestores(
   { caches, settings }: OperatorDeps,
   deployment: DeploymentResource,
-  live: Pick<DeploymentWorld, 'database'> & { now: Date },
-): Pick<DeploymentFacts, 'restore' | 'replace'> {
+  live: { now: Date; database: KubeObject | undefined },
+): { restore: RestorePlan | undefined; replace: ReplacePlan | undefined } {
   if (deployment.spec.database?.restore === undefined)
     return { restore: undefined, replace: undefined };
   const owners = mapNamespaceOwners(caches, settings);
-  const findTenant = ({ metadata }: Pick<DeploymentResource, 'metadata'>): string | undefined =>
+  const findTenant = ({ metadata }: { metadata: ObjectMeta }): string | undefined =>
     resolveDeploymentTenant({ metadata }, owners, settings.defaultTenantId);
   const tenant = findTenant(deployment);
-  const isOurs = ({ metadata }: Pick<DeploymentResource, 'metadata'>): boolean =>
+  const isOurs = ({ metadata }: { metadata: ObjectMeta }): boolean =>
     tenant === undefined
       ? metadata.namespace === deployment.metadata.namespace
       : findTenant({ metadata }) === tenant;

@@ -1,3 +1,7 @@
+import type { GitPlaces } from '../../git/places.ts';
+import type { Kube } from '../../kube/kube.ts';
+import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { Caches } from '../view/caches.ts';
 import type { Builder } from '../../config/platform/builder.ts';
 import { fetchHeadCommit } from '../../git/ls-refs.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
@@ -14,7 +18,7 @@ import {
   buildBranchSubject,
 } from './pushed.ts';
 
-type LookDeps = Pick<OperatorDeps, 'caches' | 'settings'>;
+type LookDeps = { caches: Caches; settings: OperatorSettings };
 
 type Source = { branch: string; url: string; integration: GitIntegration; builder: Builder };
 
@@ -87,7 +91,7 @@ export function findBranchPlace(known: LookDeps, key: string): BranchPlace | und
 
 /** Asks the git host for the head of the branch that a deployment follows. Undefined: it no longer follows one. */
 export async function lookAtBranch(
-  deps: LookDeps & Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
+  deps: LookDeps & { kube: Kube; gitPlaces: GitPlaces },
   key: string,
   signal: AbortSignal,
 ): Promise<BranchFound | undefined> {

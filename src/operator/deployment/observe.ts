@@ -1,3 +1,5 @@
+import type { KindTable } from '../kinds/row.ts';
+import type { Caches } from '../view/caches.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type {
   BackupResource,
@@ -9,7 +11,6 @@ import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { getDatabaseEngine } from '../database/engines.ts';
 import { BY_DEPLOYMENT, listOwnedCaches } from '../view/caches.ts';
-import type { OperatorDeps } from '../view/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
 /** All that exists for a deployment, as the caches have it. */
@@ -33,7 +34,7 @@ export type DeploymentWorld = Omit<DatabaseView, 'isAsleep' | 'renewalHeld'> & {
 
 /** Observes the objects of a deployment, once for each reconcile. */
 export function observeDeployment(
-  { caches, table }: Pick<OperatorDeps, 'caches' | 'table'>,
+  { caches, table }: { caches: Caches; table: KindTable },
   deployment: DeploymentResource,
 ): DeploymentWorld {
   const { namespace, name, uid } = deployment.metadata;
@@ -74,7 +75,7 @@ export function observeDeployment(
 export const findDatabaseAndService = (
   deployment: DeploymentResource,
   objects: KubeObject[],
-): Pick<DeploymentWorld, 'database' | 'service'> => ({
+): { database: KubeObject | undefined; service: KubeObject | undefined } => ({
   database: getDatabaseEngine(deployment.spec).runner(deployment, objects),
   service: objects.find(
     ({ kind, metadata }) =>

@@ -32,7 +32,7 @@ export type RolloutFacts = {
   /** The revision that is tried out, and the one that was given up. */
   share: ShareDecision;
   summary: WorkSummary | undefined;
-  settings: Pick<OperatorSettings, 'gateway'>;
+  settings: OperatorSettings;
   now: Date;
 };
 

@@ -21,7 +21,7 @@ const OUTSIDE_MESHES = {
 export const buildJob = (
   metadata: ObjectMeta,
   spec: object,
-  pod: Pick<ObjectMeta, 'labels' | 'annotations'> & { spec: object },
+  pod: { spec: object; labels?: Record<string, string>; annotations?: Record<string, string> },
 ): KubeObject => ({
   apiVersion: 'batch/v1',
   kind: 'Job',

@@ -1,7 +1,8 @@
+import type { Writer } from '../kernel/writer.ts';
+import type { Kube } from '../../kube/kube.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../kube/kube.ts';
-import type { OperatorDeps } from '../view/deps.ts';
 import { buildSetStep } from './ownership.ts';
 
 /**
@@ -9,7 +10,7 @@ import { buildSetStep } from './ownership.ts';
  * somebody else has created it just now, and a conflict if it has changed since it was read.
  */
 export async function writeSecret(
-  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  { kube, writer }: { kube: Kube; writer: Writer },
   /** The Secret as it was read. Undefined: there was none. */
   live: KubeObject | undefined,
   wanted: KubeObject & {

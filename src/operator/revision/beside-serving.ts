@@ -1,3 +1,4 @@
+import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { ASLEEP } from '../../schema/platform/objects/conditions.ts';
 import { ROLLOUT } from '../../schema/platform/objects/labels.ts';
 import { isReplacing } from '../../schema/platform/backup/replacement.ts';
@@ -27,11 +28,10 @@ export function decideSuperseded(situation: Situation): Decision {
  * Decides on the pods of a revision that another one replaced, or that was given up. If it keeps work, its queue pods
  * follow that while its deployment is awake. Those that are there stay until the work was counted.
  */
-export function decideKeptPods({
-  revision,
-  world,
-  settings,
-}: Situation): Pick<Decision, 'wish' | 'draining'> {
+export function decideKeptPods({ revision, world, settings }: Situation): {
+  wish: Wish;
+  draining?: string;
+} {
   const { draining, queue, drainPods } = world;
   const wish = planScaleDown(world);
   if (draining === undefined || queue === undefined || isResting(world)) return { wish };
@@ -85,7 +85,10 @@ const LOOK = 60;
 /** Decides for a revision whose pods are ready while it has a share of the threads. Its deployment moves it. */
 export function decideTriedOut(
   done: Partial<Decision>,
-  { revision, world: { candidate, deployment } }: Pick<Situation, 'revision' | 'world'>,
+  {
+    revision,
+    world: { candidate, deployment },
+  }: { revision: RevisionResource; world: RevisionWorld },
 ): Decision {
   const { share = 0, step = 0 } = candidate ?? {};
   const steps = deployment?.spec.rollout?.steps?.length ?? 0;

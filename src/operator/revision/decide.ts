@@ -173,7 +173,7 @@ const decideInterrupted: Question = ({ revision, world }) => {
 };
 
 /** Gives up a build that nobody waits for any more. */
-const planBuildDrop = ({ status }: RevisionResource): Pick<Decision, 'build'> =>
+const planBuildDrop = ({ status }: RevisionResource): { build?: 'make' | 'drop' } =>
   status?.phase === 'AWAITING_BUILD' || status?.phase === 'BUILDING' ? { build: 'drop' } : {};
 
 const decideWithoutBuilder: Question = ({ revision, settings }) =>

@@ -15,7 +15,6 @@ import { settleTemplate, addTemplateHash } from '../pods/settled-template.ts';
 import { getReplicas } from '../pods/workload-state.ts';
 import type { Wish } from './decision.ts';
 import { replaceDatabaseAddress } from './objects/addressed.ts';
-import type { WorkloadWish } from './objects/sizes.ts';
 import { buildWorkload } from './objects/workload.ts';
 
 export type RevisionPlan = {
@@ -102,7 +101,7 @@ const isScaledByOthers = (
 function decideSize(
   live: KubeObject | undefined,
   range: { wanted: number; least: number; limit: number },
-): Pick<WorkloadWish, 'replicas' | 'beganWith'> {
+): { replicas: number | undefined; beganWith?: number } {
   const { wanted, least } = range;
   if (live === undefined || !isScaledByOthers(live, range))
     return { replicas: wanted, ...(wanted > least && { beganWith: wanted }) };

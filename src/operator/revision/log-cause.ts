@@ -1,5 +1,3 @@
-import type { Decision } from './decision.ts';
-
 /** Causes for which a runtime could not start a container. Most write them to the log alone, as the last line. */
 const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
   [
@@ -14,7 +12,7 @@ const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
 
 /** Returns the message of a container that ends again and again, with the cause that the words of the runtime mean. */
 export function explainByLog(
-  { message, reason }: Pick<Decision, 'message' | 'reason'>,
+  { message, reason }: { message: string; reason?: string },
   logTail: string | undefined,
 ): string {
   if (reason !== 'CrashLooping') return message;

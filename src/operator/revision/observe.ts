@@ -96,7 +96,7 @@ export type Situation = {
 function findDeployment(
   { caches }: OperatorDeps,
   { metadata, spec }: RevisionResource,
-): Pick<RevisionWorld, 'deployment' | 'isForeign'> {
+): { deployment: DeploymentResource | undefined; isForeign: boolean } {
   const found = caches.deployments.get(`${metadata.namespace}/${spec.deployment}`);
   const isForeign = found !== undefined && found.metadata.uid !== spec.deploymentUid;
   return { deployment: isForeign ? undefined : found, isForeign };
@@ -221,7 +221,7 @@ function listAwaitedSecrets({ spec }: RevisionResource, pods: KubeObject[]): str
 function readDatabaseState(
   deps: OperatorDeps,
   deployment: DeploymentResource | undefined,
-): DatabaseAnswer & Pick<RevisionWorld, 'address'> {
+): DatabaseAnswer & { address: DatabaseAddress | undefined } {
   const engine = deployment && getDatabaseEngine(deployment.spec);
   const address = deployment && engine?.address(deployment);
   if (deployment === undefined || engine === undefined || address === undefined)

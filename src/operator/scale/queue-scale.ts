@@ -91,7 +91,7 @@ const buildInitialState = (live: number, now: number): QueueState => ({
   changedAt: now,
 });
 
-const describeRest = (desired: number): Pick<QueueState, 'reason' | 'message'> => ({
+const describeRest = (desired: number): { reason: QueueReason; message: string } => ({
   reason: 'AtRest',
   message: `${desired} queue pods are enough.`,
 });

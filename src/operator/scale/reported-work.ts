@@ -1,6 +1,7 @@
+import type { KeptReport } from '../../schema/wire/work-report.ts';
 import { LastReports, type KeptEntry } from '../../work/last-reports.ts';
 import { type WorkSummary, summarizeReports } from '../../schema/wire/work-summary.ts';
-import type { GateReport, ReportsPage, ServerFacts } from '../../schema/wire/work-report.ts';
+import type { GateReport, ServerFacts } from '../../schema/wire/work-report.ts';
 import { chooseStricterGuard } from '../../schema/platform/deployment/guards.ts';
 import { type EndCounts, NO_RUNS } from './verdict.ts';
 import { COMPARED_PROCESS_BYTES, ComparedRuns, type ComparedPair } from './compared-runs.ts';
@@ -41,7 +42,7 @@ export class ReportedWork {
    * Adds a page. Returns the deployments that it has reports of, and those of them with facts of a server that its
    * process has not reported before.
    */
-  add({ reports }: Pick<ReportsPage, 'reports'>, now: number): Added {
+  add({ reports }: { reports: Record<string, KeptReport[]> }, now: number): Added {
     const learned = new Set<string>();
     for (const [deployment, some] of Object.entries(reports)) {
       const compared = this.#getComparedRuns(deployment);

@@ -1,3 +1,5 @@
+import type { GitPlaces } from '../../git/places.ts';
+import type { Kube } from '../../kube/kube.ts';
 import type { Builder } from '../../config/platform/builder.ts';
 import { Rejected } from '../../errors.ts';
 import {
@@ -10,7 +12,6 @@ import type { RemoteRepository } from '../../git/ls-refs.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { GitIntegration } from '../../schema/platform/source/git-connection.ts';
 import { parseRepoAddress } from '../../schema/platform/source/repo-url.ts';
-import type { OperatorDeps } from './deps.ts';
 
 type RemoteLook = {
   integration: GitIntegration;
@@ -35,7 +36,7 @@ export const joinRepositoryHosts = (url: string, { host, apiUrl }: GitIntegratio
 
 /** Reads the credential for a repository's host; a GitHub App gets a token there. */
 export async function resolveRemote(
-  deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
+  deps: { kube: Kube; gitPlaces: GitPlaces },
   { integration, url, builder, signal }: RemoteLook,
 ): Promise<Remote> {
   const { credential, data } = await readCredential(deps, integration, { builder, signal });
@@ -61,7 +62,7 @@ const encodeBase64 = (text: string): string => Buffer.from(text).toString('base6
 
 /** Reads the credential of a git integration, a Secret in the namespace of git credentials. */
 async function readCredential(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube }: { kube: Kube },
   { credentialSecret: name }: GitIntegration,
   { builder: { gitNamespace: namespace }, signal }: Pick<RemoteLook, 'builder' | 'signal'>,
 ): Promise<{ credential?: GitCredential; data?: SecretData }> {

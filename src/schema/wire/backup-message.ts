@@ -18,7 +18,7 @@ export type S3Target = {
 };
 
 /** A volume claim in the namespace of each deployment. */
-export type ClaimTarget = { claim: string } & Pick<S3Target, 'prefix'>;
+export type ClaimTarget = { claim: string; prefix: string };
 
 export type BackupTarget = S3Target | ClaimTarget;
 

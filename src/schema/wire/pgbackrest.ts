@@ -1,10 +1,4 @@
-import type {
-  ArchiveDoor,
-  BackupKeep,
-  BackupOwner,
-  ClaimTarget,
-  S3Target,
-} from './backup-message.ts';
+import type { ArchiveDoor, BackupKeep, ClaimTarget, S3Target } from './backup-message.ts';
 
 /*
  * All that is known of pgBackRest: its configuration, its commands, and the answer of its `info`. It keeps copies of a
@@ -37,14 +31,12 @@ export type ArchivePlace = {
 
 /** Returns the folder with the copies and the log of a deployment's database, without slashes at its ends. */
 export const buildArchivePath = (
-  { prefix }: Pick<S3Target, 'prefix'>,
-  { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>,
+  { prefix }: { prefix: string },
+  { tenant, id }: { tenant: string; id: string },
 ): string => [prefix, tenant, id, 'archive'].filter((part) => part !== '').join('/');
 
 /** Returns why a target can't take the log. Undefined if it can. */
-export function checkArchiveTarget(
-  target: Pick<S3Target, 'endpoint'> | ClaimTarget,
-): string | undefined {
+export function checkArchiveTarget(target: { endpoint: string } | ClaimTarget): string | undefined {
   if ('claim' in target) return 'A volume claim takes no log.';
   const { endpoint } = target;
   return new URL(endpoint).protocol === 'https:'
@@ -86,7 +78,7 @@ export const buildRefillFiles = (place: ArchivePlace, refill: Refill): Record<st
 });
 
 const buildAuthorityFile = (
-  { target: { ca } }: Pick<ArchivePlace, 'target'>,
+  { target: { ca } }: { target: S3Target },
   name: string,
 ): Record<string, string> => (ca === undefined ? {} : { [name]: ca });
 

@@ -1,11 +1,11 @@
-import type { BackupOwner, BackupTarget } from './backup-message.ts';
+import type { BackupTarget } from './backup-message.ts';
 
 /* Messages between the operator and the Job of a restore. */
 
 /** The order to restore one backup into the empty database of a new deployment. */
 export type RestoreOrder = {
   target: BackupTarget;
-  owner: Pick<BackupOwner, 'tenant' | 'id'>;
+  owner: { tenant: string; id: string };
   /** Its name in the catalogue. Unset: the newest with data of `at` or before, or the newest of all. */
   name?: string;
   at?: string;

@@ -84,6 +84,6 @@ export function filterServingWork<S extends WorkSummary>(summary: S): S {
 
 /** Returns how many workers the work asks for, if each takes so many runs. */
 export const computeNeededWorkers = (
-  { due, running }: Pick<WorkSummary, 'due' | 'running'>,
+  { due, running }: { due: number; running: number },
   slots: number,
 ): number => Math.ceil((due + running) / Math.max(1, slots));

@@ -95,7 +95,10 @@ test('are refused together when there is no room for all of them to wait', async
 
 test('can not be more than may ever wait', async () => {
   const { status, body } = await batch([{}, {}, {}, {}]);
-  expect([status, body.detail]).toEqual([400, expect.stringContaining('At most 3 runs of this deployment may wait')]);
+  expect([status, body.detail]).toEqual([
+    400,
+    expect.stringContaining('At most 3 runs of this deployment may wait'),
+  ]);
 });
 
 test('are not there when the database fails at one of them', async () => {

@@ -23,6 +23,8 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { KEY_OF_KNOWN, knownDeployment } from '../../kit/known-deployment.ts';
 import { silentLog } from '../../kit/log.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { buildStandIn } from '../../kit/stand-in.ts';
+import type { WakingCallers } from '../../../src/gateway/waking-callers.ts';
 import { until } from '../../kit/until.ts';
 
 /*
@@ -42,7 +44,7 @@ const doors: Server[] = [];
 
 async function reportsServer(): Promise<typeof reports> {
   const routes = buildWorkRoutes({
-    known: { get: () => chat },
+    known: buildStandIn({ get: () => chat }),
     reports: new Reports('one'),
     gatewayKeys: () => told,
     isReady: () => true,
@@ -63,11 +65,11 @@ async function doorOf(signer: ClientSigner, deployment = chat): Promise<string> 
   const answering = () =>
     Promise.resolve({ host: '127.0.0.1', port: Number(new URL(agent.url).port) });
   const held = new HeldRequests({ perDeployment: 10, total: 10 });
-  const callers = { admit: () => Promise.resolve() };
+  const callers = buildStandIn<WakingCallers>({ admit: () => Promise.resolve() });
   const server = openDoor({
     find: () => deployment,
     callers,
-    waking: { waitForPlace: answering },
+    waking: buildStandIn({ waitForPlace: answering }),
     held,
     trusts: isNeverTrusted,
     signer,

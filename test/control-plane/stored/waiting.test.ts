@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { follow } from '../../../src/control-plane/stored/follow.ts';
+import { buildStandIn } from '../../kit/stand-in.ts';
+import type { Stored } from '../../../src/control-plane/stored/stored.ts';
 import { Waiting } from '../../../src/control-plane/stored/waiting.ts';
 
 const turns = async (): Promise<void> => {
@@ -9,9 +11,9 @@ const turns = async (): Promise<void> => {
 test('a change wakes those who follow its deployment, and none of a thousand others', async () => {
   const waiting = new Waiting();
   const leaving = new AbortController();
-  const stored = {
-    waitForChange: (signal: AbortSignal, uid?: string) => waiting.waitForChange(signal, uid),
-  };
+  const stored = buildStandIn<Stored>({
+    waitForChange: (signal, uid) => waiting.waitForChange(signal, uid),
+  });
   const reads = new Map<string, number>();
   const streams = Array.from({ length: 1001 }, (_, index) => {
     const uid = `uid-${index}`;

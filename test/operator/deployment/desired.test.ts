@@ -12,6 +12,7 @@ import {
 import { buildPasswordJob } from '../../../src/operator/database/own/credentials/job.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { isAsIntended, addIntentHash } from '../../../src/operator/kernel/owned.ts';
+import { buildStandIn } from '../../kit/stand-in.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 type ResourceSpec = NonNullable<DeploymentResource['spec']['template']['resourceSpec']>;
@@ -118,16 +119,19 @@ test('fields whose function is not built yet are named', () => {
 
 test('without a gateway it is said that nobody reports of the server, beside the fields', () => {
   const gateway = { service: 'gateway', namespace: 'gx' };
-  expect(buildEffectlessConditions([], { gateway })).toEqual([]);
-  expect(buildEffectlessConditions([], {})).toMatchObject([
+  expect(buildEffectlessConditions([], buildStandIn({ gateway }))).toEqual([]);
+  expect(buildEffectlessConditions([], buildStandIn({}))).toMatchObject([
     { status: 'True', reason: 'NoGateway', message: expect.stringContaining('version') },
   ]);
-  const [url] = buildEffectlessConditions([], { gateway, customUrl: 'https://agents.example.com' });
+  const [url] = buildEffectlessConditions(
+    [],
+    buildStandIn({ gateway, customUrl: 'https://agents.example.com' }),
+  );
   expect(url).toMatchObject({
     reason: 'NoRoutes',
     message: expect.stringContaining('sourceConfig.customUrl is shown as the URL'),
   });
-  const [both] = buildEffectlessConditions(['queueMaxScale'], {});
+  const [both] = buildEffectlessConditions(['queueMaxScale'], buildStandIn({}));
   expect(both).toMatchObject({
     reason: 'NotBuiltYet',
     message: expect.stringMatching(/queueMaxScale\. No gateway is installed/),

@@ -8,6 +8,7 @@ import type {
 import { RELEASE } from '../../../src/schema/platform/objects/labels.ts';
 import type { PinnedWork } from '../../../src/schema/wire/work-report.ts';
 import type { WorkSummary } from '../../../src/schema/wire/work-summary.ts';
+import { buildStandIn } from '../../kit/stand-in.ts';
 import { newDeployment } from '../../kit/objects.ts';
 
 /* Which replaced revisions keep their work, and until when. */
@@ -60,7 +61,7 @@ const facts = (given: Partial<RolloutFacts>): RolloutFacts => ({
   active: 'chat-2',
   summary: undefined,
   share: {},
-  settings: { gateway: { service: 'gateway', namespace: 'gx' } },
+  settings: buildStandIn({ gateway: { service: 'gateway', namespace: 'gx' } }),
   now: NOW,
   ...given,
 });
@@ -106,7 +107,7 @@ test('a revision that pins nothing, one that is gone, and one without a gateway 
     ),
   ).toEqual([]);
   expect(namesIn(decideRollout(before, facts({ revisions: [revision('chat-2')] })))).toEqual([]);
-  expect(decideRollout(before, facts({ settings: {} }))).toEqual({ statements: [] });
+  expect(decideRollout(before, facts({ settings: buildStandIn({}) }))).toEqual({ statements: [] });
 });
 
 test.each([

@@ -19,6 +19,8 @@ import type {
   AbortCause,
   CandidateRevision,
 } from '../../../src/schema/platform/rollout/rollout-spec.ts';
+import { buildStandIn } from '../../kit/stand-in.ts';
+import type { OperatorSettings } from '../../../src/config/platform/operator.ts';
 import { newDeployment } from '../../kit/objects.ts';
 
 /* Which share of the new threads a new revision gets, and when it serves. chat-1 serves, and chat-2 is new. */
@@ -376,7 +378,9 @@ describe('a revision is given up', () => {
     const of = at(50, 9);
     const revisions = [FIRST, underWay({ move: 'abort' })];
     const share = decide(of, { revisions });
-    const settings = { gateway: { service: 'gateway', namespace: 'gx' } };
+    const settings = buildStandIn<OperatorSettings>({
+      gateway: { service: 'gateway', namespace: 'gx' },
+    });
     const { status } = decideRollout(of, {
       revisions,
       active: 'chat-1',
@@ -420,7 +424,7 @@ describe('the plan', () => {
       ...facts,
       share,
       summary: undefined,
-      settings: { gateway: { service: 'g', namespace: 'gx' } },
+      settings: buildStandIn({ gateway: { service: 'g', namespace: 'gx' } }),
     }).status;
   };
   test('is a new one when the share changes, and the same while it stays', () => {

@@ -13,6 +13,8 @@ import { createWatches } from '../../../src/operator/watches.ts';
 import type { Cache } from '../../../src/kube/cache.ts';
 import type { Kube } from '../../../src/kube/kube.ts';
 import { silentLog } from '../../kit/log.ts';
+import { buildStandIn } from '../../kit/stand-in.ts';
+import type { MissingKinds } from '../../../src/operator/view/missing-kinds.ts';
 import { config, deployment } from '../../kit/objects.ts';
 
 /* A further kind of object takes one row: everything that the operator must know of it follows from the table. */
@@ -69,7 +71,7 @@ test('they are watched where the operator works, by its label, and may be missin
     watch: async function* () {},
   } as unknown as Kube;
   const observer = { relisted: () => undefined, missed: () => undefined };
-  const missing = { note: () => undefined };
+  const missing = buildStandIn<MissingKinds>({ note: () => undefined });
   const parts = {
     kube,
     log: silentLog(),

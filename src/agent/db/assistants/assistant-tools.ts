@@ -17,7 +17,7 @@ const TOOL = `plain || case when row_number() over (partition by plain order by 
 
 const SUFFIX = /_[0-9a-f]{8}$/;
 
-type Visible = Pick<AssistantFilters, 'metadata' | 'graphs' | 'seen'>;
+type Visible = AssistantFilters;
 
 /** Returns tools in the order of their names, those behind `after`. */
 export function listAssistantTools(

@@ -147,10 +147,10 @@ async function writeUnlessOver(db: Db, given: AttemptSteps[]): Promise<string[]>
   return over.map(({ run_id }) => run_id);
 }
 
-type Under = Pick<AttemptSteps, 'context'>;
+type Under = { context?: EncryptionContext | undefined };
 type NewSteps = {
   blobs: (NewValue & Under)[];
-  writes: (Pick<NewWrites, 'taskId'> & NewWrites['writes'][number] & Under)[];
+  writes: ({ taskId: string } & NewWrites['writes'][number] & Under)[];
   puts: (NewCheckpoint & Under)[];
 };
 

@@ -221,7 +221,7 @@ const buildOrderSql = ({ sort_by, sort_order }: CronSearch): string => {
   return `c.${column} ${sort_order ?? 'desc'}${last}`;
 };
 
-export type FoundCron = Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>;
+export type FoundCron = Partial<Cron> & Cron;
 
 /** Returns one row more than asked for, where there is a next page. */
 export async function searchCrons(

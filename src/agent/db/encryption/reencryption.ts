@@ -1,3 +1,4 @@
+import type { Codec } from '../../encryption/codec.ts';
 import { toError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { sleepUnlessAborted } from '../../../pause.ts';
@@ -14,7 +15,6 @@ import {
   takePass,
   type OlderKeys,
   type Pass,
-  type Rewriting,
   LEASE_SECONDS,
 } from './rewrite.ts';
 
@@ -130,7 +130,7 @@ export class Reencryption {
    */
   async #runSteps(
     first: Pass,
-    what: Pick<Rewriting, 'codec' | 'older'>,
+    what: { codec: Codec; older: string[] },
     signal: AbortSignal,
   ): Promise<{ pass: Pass; left: number } | undefined> {
     const { db, worker } = this.#options;

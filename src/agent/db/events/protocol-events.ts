@@ -71,7 +71,7 @@ export async function readLastRun(
  * `busy`: a run is under way, or waits, whose row does not name the reader's process.
  */
 export type KeptEvents = {
-  first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined;
+  first: { thread_seq: number | null; event: string } | undefined;
   last: number;
   busy: boolean;
 };

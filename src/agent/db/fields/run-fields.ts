@@ -1,6 +1,6 @@
+import type { Codec } from '../../encryption/codec.ts';
 import type { RunKwargs } from '../../../schema/agent/run.ts';
 import { openRows, SEALED_TEXT, type Place } from '../../encryption/codec.ts';
-import type { Db } from '../base/pool.ts';
 
 /* This file knows which fields of runs are encrypted. */
 
@@ -25,7 +25,7 @@ export const openRuns = <
     error?: unknown;
   },
 >(
-  { codec }: Pick<Db, 'codec'>,
+  { codec }: { codec: Codec },
   rows: R[],
 ): Promise<R[]> =>
   openRows<R>(codec, rows, {

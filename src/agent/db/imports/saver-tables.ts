@@ -132,7 +132,7 @@ export const loadValuePlaces = (db: Db, threadId: string): Promise<(RowPlace & V
     values: [threadId],
   });
 
-export type SavedValue = ValueKey & Pick<RowPlace, 'at'> & { type: string; blob: Buffer };
+export type SavedValue = ValueKey & { at: string } & { type: string; blob: Buffer };
 
 /** Returns the values at these places. */
 export const loadSavedValues = (db: Db, places: RowPlace[]): Promise<SavedValue[]> =>

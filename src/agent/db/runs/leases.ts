@@ -117,7 +117,7 @@ export async function claimByTickets(
 }
 
 /** `patience`: seconds for which a run may still be brought by its ticket. */
-type Search = Pick<Claim, 'graphs' | 'revision'> & { limit: number; patience: number };
+type Search = { limit: number; patience: number; graphs: string[]; revision: string | undefined };
 
 /**
  * Returns threads whose turn has come but that no ticket has brought here. This is the safety net under the queue. A
@@ -148,7 +148,7 @@ export type Renewed = { run_id: string; cancel: 'interrupt' | 'rollback' | null 
 export function renewLeases(
   db: Db,
   runIds: string[],
-  { worker, leaseSeconds }: Pick<Claim, 'worker' | 'leaseSeconds'>,
+  { worker, leaseSeconds }: { worker: string; leaseSeconds: number },
 ): Promise<Renewed[]> {
   return db.query<Renewed>({
     name: 'run_renew',
@@ -165,7 +165,7 @@ export function renewLeases(
  */
 export async function markBegun(
   db: Db,
-  { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>,
+  { run_id, attempt }: { run_id: string; attempt: number },
 ): Promise<boolean> {
   const rows = await db.query({
     name: 'run_begun',

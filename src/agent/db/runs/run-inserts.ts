@@ -44,7 +44,7 @@ type TicketOrStarter = { ticket: TicketInsert } | { starter: Starter };
  * that are carried out once.
  */
 type Variant = { guarded: boolean; rich: boolean; keyed: boolean; pin: PinPart };
-type Where = Pick<Variant, 'rich' | 'pin'> & { db: Db };
+type Where = { db: Db; rich: boolean; pin: PinPart };
 type InsertedRow = Run & Omit<Inserted, 'run'>;
 
 /** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
@@ -302,7 +302,7 @@ export type RunInserts = {
 };
 
 /** `pinning`: of this process. */
-type Settings = Pick<Variant, 'rich'> & { pinning: Pinning };
+type Settings = { pinning: Pinning; rich: boolean };
 
 export function runInserts(
   db: Db,

@@ -1,3 +1,4 @@
+import type { Codec } from '../../encryption/codec.ts';
 import { Rejected } from '../../../errors.ts';
 import { toFieldText, toField } from '../base/json-field.ts';
 import type { Db } from '../base/pool.ts';
@@ -26,16 +27,12 @@ export type TaskIds = { thread_id: string; first: string };
 /** Whom one task may tell. */
 const MOST_CONFIGS = 10;
 
-const pushField = async (
-  { codec }: Pick<Db, 'codec'>,
-  task: string,
-  { host, config }: PushTarget,
-) =>
+const pushField = async ({ codec }: { codec: Codec }, task: string, { host, config }: PushTarget) =>
   `{"host":${toField(host)},"config":${await codec.seal(buildWebhookUrlPlace(task), toField(config)!)}}`;
 
 /** Returns the content of a run's column `webhook`. Addresses and credentials may be secrets, hosts are not. */
 export async function sealWebhookField(
-  db: Pick<Db, 'codec'>,
+  db: { codec: Codec },
   run_id: string,
   { webhook, task }: { webhook: WebhookTarget | null; task?: TaskOfRun | undefined },
 ): Promise<string | null> {

@@ -1,3 +1,4 @@
+import type { Codec } from '../../encryption/codec.ts';
 import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { RunError, WebhookStatus } from '../../../schema/agent/run.ts';
 import type { Place } from '../../encryption/codec.ts';
@@ -118,7 +119,7 @@ export type ReportedPush = {
 
 /** Returns where the message goes, and its content. */
 export async function openWebhook(
-  { codec }: Pick<Db, 'codec'>,
+  { codec }: { codec: Codec },
   due: DueWebhook,
 ): Promise<{ url: string; end: ReportedEnd; push: ReportedPush | undefined }> {
   const [end] = await openRuns({ codec }, [due.message]);

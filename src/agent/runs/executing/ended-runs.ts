@@ -1,5 +1,4 @@
 import type { RunStatus } from '../../../schema/agent/run.ts';
-import type { RunSpec } from '../../../schema/wire/wall/run-in-thread.ts';
 import {
   computeBucket,
   MOST_COUNTED,
@@ -49,7 +48,7 @@ export class EndedRuns {
   }
 
   /** Returns whether an attempt of a run is to count its tokens. A later one does not know what others have used. */
-  decideCounting(attempt: number): Pick<RunSpec, 'counts_tokens'> {
+  decideCounting(attempt: number): { counts_tokens?: boolean } {
     return attempt === 1 && this.#isCompared ? { counts_tokens: true } : {};
   }
 

@@ -1,3 +1,4 @@
+import type { EventTail } from '../../stream/tail.ts';
 import type { JobSettings } from '../../../config/agent/agent.ts';
 import { toError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
@@ -15,9 +16,7 @@ import { loadEndedRunIds } from '../../db/runs/runs.ts';
 import { deleteRetiredThreads } from '../../db/threads/threads.ts';
 import type { Signals } from '../../db/base/signals.ts';
 import { deleteDeadWorkers, type WorkerLock } from '../../db/base/worker-locks.ts';
-import type { Pump } from '../../queue/pump.ts';
 import type { Tickets } from '../../queue/tickets.ts';
-import type { StreamLog } from '../../stream/log.ts';
 import type { GraphHost } from '../../graphs/host.ts';
 import type { EndedRuns } from './ended-runs.ts';
 import type { Executor } from './executor.ts';
@@ -30,10 +29,10 @@ type Deps = {
   tickets: Tickets;
   signals: Signals;
   readers: Readers;
-  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'>;
+  eventLog: { lifeSeconds: number; tail: EventTail | undefined };
   executor: Pick<Executor, 'listAttempts' | 'has' | 'stop'>;
   endedRuns: Pick<EndedRuns, 'countLost'>;
-  pump: Pick<Pump, 'works'>;
+  pump: { works: boolean };
   jobs: JobSettings;
   log: Log;
 };

@@ -1,3 +1,4 @@
+import type { EventTail } from '../../stream/tail.ts';
 import type { Log } from '../../../log.ts';
 import { RUN_DONE, runDone } from '../../../schema/agent/stream-event.ts';
 import { deleteRunCheckpoints } from '../../db/threads/checkpoint-upkeep.ts';
@@ -9,7 +10,6 @@ import { runUnderContext, type EncryptionContext } from '../../kernel/encryption
 import { runFields, type TracedCall } from '../../kernel/run-fields.ts';
 import { deleteRuns } from '../../db/runs/runs.ts';
 import type { Tickets } from '../../queue/tickets.ts';
-import type { StreamLog } from '../../stream/log.ts';
 import { buildRootLifecycle } from '../../stream/protocol/root-lifecycle.ts';
 import { adoptEvents } from '../../stream/tail.ts';
 import type { GraphHost } from '../../graphs/host.ts';
@@ -19,7 +19,7 @@ import { refreshThread } from '../reading/refresh.ts';
 type Settling = {
   tickets: Tickets;
   maxAttempts: number;
-  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'>;
+  eventLog: { lifeSeconds: number; tail: EventTail | undefined };
 };
 
 /** A lost run, and whether it has ended; otherwise it is back in the queue. `context`: the one of its values. */

@@ -1,4 +1,3 @@
-import type { Claimed } from '../../db/runs/leases.ts';
 import type { StopReason } from './end.ts';
 
 /** Milliseconds within which a run that this process has claimed begins here: the answer to its claim is on its way. */
@@ -33,7 +32,7 @@ export class PendingRequests {
    * Takes the requests about a run that begins now. A stop counts for one beginning; readers stay for the thread's next
    * run.
    */
-  take({ run_id, thread_id }: Pick<Claimed, 'run_id' | 'thread_id'>): {
+  take({ run_id, thread_id }: { run_id: string; thread_id: string }): {
     stop: StopReason | undefined;
     readers: string[];
   } {

@@ -1,3 +1,4 @@
+import type { RunKwargs } from '../../../schema/agent/run.ts';
 import { deriveTraceId } from '../../../log.ts';
 import type { RunSpec } from '../../../schema/wire/wall/run-in-thread.ts';
 import { buildTraceHeaders } from '../../../trace-context.ts';
@@ -52,7 +53,7 @@ export const buildSpanTrace = (
 
 /** Returns the facts of a run's span at its end: with `contents`, its input and the state that it left, too. */
 export function buildRunSpanEnd(
-  { kwargs }: Pick<Claimed, 'kwargs'>,
+  { kwargs }: { kwargs: RunKwargs },
   end: End,
   contents: boolean,
 ): Parameters<OpenSpan['end']>[0] {

@@ -171,7 +171,7 @@ const buildRethrow =
 async function make(
   deps: CreateDeps,
   planned: PlannedRun,
-  { follow, request }: Pick<CreateOptions, 'follow' | 'request'>,
+  { follow, request }: { follow: Following | undefined; request: RequestFacts },
 ): Promise<CreatedRun> {
   const { run_id, kwargs } = planned;
   const { registered, subscription, made } = deps.readers.expectRun(run_id, follow);

@@ -1,3 +1,4 @@
+import type { Signals } from '../../db/base/signals.ts';
 import { toError, Conflict, NotFound } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { RunKwargs } from '../../../schema/agent/run.ts';
@@ -21,12 +22,7 @@ import {
 } from '../executing/cancel.ts';
 
 /** The parts that sending a ticket, and waking a worker for it, need. */
-export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
-  db: Database;
-  pump: Pump;
-  tickets: Tickets;
-  log: Log;
-};
+export type WakeDeps = { db: Database; pump: Pump; tickets: Tickets; log: Log; signals: Signals };
 
 /** The parts that storing a run, and waking a worker for it, need. */
 export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; queued: QueuedRuns };
@@ -89,7 +85,7 @@ async function storeRun(deps: InsertDeps, run: NewRun): Promise<Inserted> {
  */
 export function wakeWorkers(
   deps: Omit<WakeDeps, 'db'>,
-  { revision }: Pick<Inserted, 'revision'>,
+  { revision }: { revision: string | null },
 ): void {
   const isHere = deps.tickets.has(revision);
   if (isHere && deps.pump.hasRoom) deps.pump.wake();
@@ -97,7 +93,7 @@ export function wakeWorkers(
 }
 
 function announce(
-  { signals, log }: Pick<WakeDeps, 'signals' | 'log'>,
+  { signals, log }: { signals: Signals; log: Log },
   to: { revisions?: string[] } = {},
 ): void {
   signals

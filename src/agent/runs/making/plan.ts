@@ -1,12 +1,11 @@
 import type { JobSettings } from '../../../config/agent/agent.ts';
 import { Invalid, NotFound } from '../../../errors.ts';
-import type { Request } from '../../../http/routes/route.ts';
 import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import { getCurrentTrace, buildTraceHeaders } from '../../../trace-context.ts';
 import type { RunCreate, RunKwargs } from '../../../schema/agent/run.ts';
 import { loadVersionSettings } from '../../db/assistants/assistants.ts';
 import type { BatchedStatements } from '../../db/batched-statements.ts';
-import type { AgentCaller } from '../../auth/caller.ts';
+import type { AgentCall } from '../../auth/caller.ts';
 import { hasCheckpoint } from '../../db/checkpoints/stored-checkpoints.ts';
 import type { Db } from '../../db/base/pool.ts';
 import type { TaskOfRun } from '../../db/webhooks/push-configs.ts';
@@ -48,10 +47,7 @@ export type PlanDeps = {
 };
 
 /** The facts that a run takes from its request. `configurable`: the origin's additions to the run's own. */
-export type RequestFacts = Pick<
-  Request<unknown, unknown, unknown, AgentCaller>,
-  'requestId' | 'headers' | 'forwarded' | 'caller'
-> & {
+export type RequestFacts = Omit<AgentCall, 'signal'> & {
   configurable?: buildJsonObjectSchema;
 };
 

@@ -45,7 +45,7 @@ type Deps = {
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many processes fit. */
 const MOST_NAMED = 150;
 
-type RunIds = Pick<RunPart, 'run_id' | 'thread_id'>;
+type RunIds = { run_id: string; thread_id: string };
 /** A run that somebody in this process follows: where it stood when that began, and its messages since. */
 export type FollowedRun = { progress: RunProgress; subscription: Subscription };
 

@@ -9,7 +9,10 @@ import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
 export const buildProtocolEventId = ({
   ms,
   thread_seq,
-}: Pick<ThreadEvent, 'ms' | 'thread_seq'>): string => `${ms}-${thread_seq}`;
+}: {
+  ms: number;
+  thread_seq: number | null;
+}): string => `${ms}-${thread_seq}`;
 
 /** Returns an event of the method as one line of JSON. */
 export function formatProtocolEvent(event: ThreadEvent, method: string): string {

@@ -1,3 +1,4 @@
+import type { DatabaseSecret } from '../../reports/part-report.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { DATABASE_READY } from '../../../schema/platform/objects/conditions.ts';
 import { URI_KEY } from '../../../schema/platform/spec/database-spec.ts';
@@ -7,7 +8,7 @@ import { isTrue } from '../../kernel/conditions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { isPodReady, isPodUp } from '../../pods/diagnose.ts';
 import { getDatabaseAddress } from '../address.ts';
-import type { DatabaseEngine, DatabaseFacts } from '../database.ts';
+import type { DatabaseEngine } from '../database.ts';
 import { buildNotReadyCondition, buildReadinessReport, buildReadyCondition } from '../ready.ts';
 import { readExternalSecret } from './secret.ts';
 
@@ -49,8 +50,10 @@ export function buildExternalCondition({
   view,
   active,
   secret,
-}: Pick<DatabaseFacts, 'active' | 'secret'> & {
+}: {
   view: { agentPods: KubeObject[] };
+  active: string | undefined;
+  secret: DatabaseSecret | undefined;
 }): StatedCondition {
   if (secret === undefined)
     return buildNotReadyCondition('The Secret of the external database has not been read yet.');

@@ -1,10 +1,10 @@
+import type { Kube } from '../../../kube/kube.ts';
 import { kinds } from '../../../kube/kube.ts';
 import { DATABASE_READY } from '../../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { URI_KEY, type ExternalDatabase } from '../../../schema/platform/spec/database-spec.ts';
 import { hasSeveralHosts, SEVERAL_HOSTS } from '../../../schema/platform/spec/database-address.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
-import type { OperatorDeps } from '../../view/deps.ts';
 import { isPodReady } from '../../pods/diagnose.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import type { DatabaseSecret } from '../../reports/part-report.ts';
@@ -12,7 +12,7 @@ import type { DatabaseStep, DatabaseView } from '../database.ts';
 
 /** Reads the Secret that the deployment names for its external database. */
 export const readExternalSecret = (
-  deps: Pick<OperatorDeps, 'kube'>,
+  deps: { kube: Kube },
   deployment: DeploymentResource,
   look: DatabaseStep,
 ): Promise<DatabaseSecret> =>
@@ -23,7 +23,7 @@ export const readExternalSecret = (
  * database or a pod is not ready. It is not watched, and a settled deployment reads nothing.
  */
 export async function readAddressSecret(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube }: { kube: Kube },
   deployment: DeploymentResource,
   external: ExternalDatabase,
   { view, signal }: DatabaseStep,

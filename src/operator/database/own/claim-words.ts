@@ -1,4 +1,5 @@
-import type { JsonPatch, KubeObject } from '../../../kube/kube.ts';
+import type { ObjectMeta } from '../../../schema/platform/objects/object-meta.ts';
+import type { JsonPatch } from '../../../kube/kube.ts';
 import { GROUP } from '../../../schema/platform/objects/api-group.ts';
 import { CLAIM_WORDS } from '../../../schema/platform/objects/labels.ts';
 import type { GivenWords } from '../../../schema/platform/objects/object-keys.ts';
@@ -12,7 +13,7 @@ type Words = Record<string, string>;
  * the keys, those of labels before a semicolon. Words of others stay.
  */
 export function buildLabelPatch(
-  { metadata }: Pick<KubeObject, 'metadata'>,
+  { metadata }: { metadata: ObjectMeta },
   words: GivenWords,
 ): JsonPatch {
   const { [CLAIM_WORDS]: noted = '', ...annotations } = metadata.annotations ?? {};

@@ -6,7 +6,6 @@ import { isNothingServing } from '../../rollout/deployment.ts';
 import { parseQuantity } from '../../kernel/quantity.ts';
 import { addTemplateHash } from '../../pods/settled-template.ts';
 import { hasOnlyTodaysPods } from '../../pods/workload-state.ts';
-import type { DatabaseView } from '../database.ts';
 import { isSettled } from './settled.ts';
 import { formatWorkMemory } from './settings.ts';
 
@@ -53,7 +52,7 @@ function chooseMaxConnections(
 export function getServedConnections(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { database, databasePods }: Pick<DatabaseView, 'database' | 'databasePods'>,
+  { database, databasePods }: { database: KubeObject | undefined; databasePods: KubeObject[] },
 ): number | undefined {
   const wanted = chooseMaxConnections(deployment, settings, database);
   const isBusy = databasePods.length > 0 && !isNothingServing(deployment);

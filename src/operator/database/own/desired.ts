@@ -82,7 +82,7 @@ function buildDatabaseBudget(deployment: DeploymentResource): KubeObject[] {
  */
 export const countDatabaseReplicas = (
   { spec }: DeploymentResource,
-  { workloads, agentPods }: Pick<DatabaseView, 'workloads' | 'agentPods'>,
+  { workloads, agentPods }: { workloads: KubeObject[]; agentPods: KubeObject[] },
   sleeps = false,
 ): number => ((spec.hibernate === true || sleeps) && hasNoAgentsLeft(workloads, agentPods) ? 0 : 1);
 

@@ -74,7 +74,7 @@ export const stripGuards = (pods: KubeObject[]): KubeObject[] =>
 /** Returns how many bytes of the volume are used, and how many it has, if the guard in this pod has reported it. */
 export function readVolumeLevel(
   pod: KubeObject | undefined,
-): Pick<Fullness, 'used' | 'size'> | undefined {
+): { used: number; size: number } | undefined {
   const reported = parseGuardReport(findGuard(pod));
   return reported && { used: reported.used, size: reported.size };
 }

@@ -6,11 +6,11 @@ import { describePlacement, resolveDatabasePlace } from '../../objects/placed.ts
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { findWorstDiagnosis, isPodOver, isPodReady } from '../../pods/diagnose.ts';
 import { isSetUp, getReplicas } from '../../pods/workload-state.ts';
-import type { DatabaseFacts, DatabaseView } from '../database.ts';
+import type { DatabaseView } from '../database.ts';
 import { buildNotReadyCondition, buildReadyCondition } from '../ready.ts';
 import { isGuardAway, stripGuards } from './fullness.ts';
 
-type Live = Pick<DatabaseView, 'database' | 'databasePods'>;
+type Live = { database: KubeObject | undefined; databasePods: KubeObject[] };
 
 /** Returns true if the database is up, by its set or by its pod. After an end of the guard the set is late. */
 export const isDatabaseUp = ({ database, databasePods }: Live): boolean =>
@@ -28,7 +28,7 @@ export const isAnswering = (live: Live): boolean =>
 /** Returns the condition of a managed database. */
 export function buildManagedCondition(
   deployment: DeploymentResource,
-  { view, settings, now }: Pick<DatabaseFacts, 'view' | 'settings' | 'now'>,
+  { view, settings, now }: { view: DatabaseView; settings: OperatorSettings; now: Date },
 ): StatedCondition {
   if (isAnswering(view)) return buildReadyCondition('The database answers.');
   if (deployment.spec.hibernate === true)

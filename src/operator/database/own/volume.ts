@@ -1,3 +1,4 @@
+import type { Kube } from '../../../kube/kube.ts';
 import { Forbidden, NotFound, Problem } from '../../../errors.ts';
 import { KubeRefused } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
@@ -93,7 +94,7 @@ export function applyClaimSize(claim: KubeObject, objects: KubeObject[]): KubeOb
 
 /** Lists the volume claims of a deployment's data: the one in use, and former ones. */
 export async function listDataClaims(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube }: { kube: Kube },
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject[]> {

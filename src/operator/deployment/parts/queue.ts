@@ -1,3 +1,4 @@
+import type { QueueReason } from '../../scale/queue-scale.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { QUEUE_SCALED } from '../../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
@@ -50,11 +51,11 @@ function buildQueueCondition(
   ready: number,
   state: QueueState | undefined,
 ): StatedCondition {
-  const given: Pick<QueueState, 'reason' | 'message'> = state ?? {
+  const given: { reason: QueueReason; message: string } = state ?? {
     reason: 'NotReported',
     message: 'The agents have not reported their work yet.',
   };
-  const why: Pick<QueueState, 'reason' | 'message'> =
+  const why: { reason: QueueReason; message: string } =
     spec.queueReplicas === undefined
       ? given
       : {

@@ -32,11 +32,7 @@ export const withoutEffect: Part = {
  */
 export function buildEffectlessConditions(
   fields: string[],
-  {
-    gateway,
-    route,
-    customUrl,
-  }: Pick<OperatorSettings, 'gateway' | 'route'> & { customUrl?: string | undefined },
+  { gateway, route, customUrl }: OperatorSettings & { customUrl?: string | undefined },
 ): StatedCondition[] {
   const faults: [reason: string, sentence: string][] = [];
   if (fields.length > 0)

@@ -1,3 +1,5 @@
+import type { Writer } from '../../kernel/writer.ts';
+import type { Kube } from '../../../kube/kube.ts';
 import { toError, Problem } from '../../../errors.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
@@ -30,7 +32,7 @@ const LAST_LINES = 4000;
  * Returns the ConfigMap's name. Undefined if there is nothing to keep; a log that can't be read is no failure.
  */
 export async function keepBuildLog(
-  deps: Pick<OperatorDeps, 'kube' | 'writer'>,
+  deps: { kube: Kube; writer: Writer },
   revision: RevisionResource,
   {
     decision,
@@ -60,7 +62,7 @@ const hasEnded = ({ phase, image }: Decision): boolean =>
   phase === 'BUILD_FAILED' || phase === 'INTERRUPTED' || image !== undefined;
 
 async function readStageLogs(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube }: { kube: Kube },
   { metadata }: KubeObject,
   signal: AbortSignal,
   log: Log,

@@ -3,7 +3,7 @@ export type QueuedBuild = { key: string; tenant: string; since: string };
 
 /** Builds that run, and which of all builds that began was the latest of each tenant, by number. */
 type Begun = {
-  running: readonly Pick<QueuedBuild, 'tenant'>[];
+  running: readonly { tenant: string }[];
   latest?: ReadonlyMap<string, number> | undefined;
 };
 

@@ -2,7 +2,6 @@ import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
 import { buildWorkPath } from '../../../schema/wire/work-report.ts';
-import type { WorkloadWish } from './sizes.ts';
 
 /** The folder with the key's files. The kubelet writes them again when the Secret changes. */
 const FOLDER = '/etc/gx-key';
@@ -17,7 +16,7 @@ export type Guarded = { variables: object[]; mounts: object[]; volumes: object[]
 /** Returns the parts of a pod that close it. */
 export function buildGuardFields(
   revision: RevisionResource,
-  { deploymentId }: Pick<WorkloadWish, 'deploymentId'>,
+  { deploymentId }: { deploymentId: string },
   settings: OperatorSettings,
 ): Guarded {
   // The agents ask for a key, unless their gx.json names handlers.

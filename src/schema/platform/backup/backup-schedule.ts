@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { Cron } from 'croner';
-import type { BackupSpec } from './backup-spec.ts';
 
 /** Seconds over which the backups of one schedule are spread at most, and the part of the time between two of them. */
 const SPREAD = 3600;
 const PART = 4;
 
-type When = Pick<BackupSpec, 'schedule' | 'timeZone'>;
+type When = { schedule?: string; timeZone?: string };
 
 /** Returns the first time of the schedule after this moment, if there is one. Throws if the schedule can't be read. */
 function computeNextTick({ schedule = '', timeZone = 'UTC' }: When, after: Date): Date | undefined {

@@ -1,3 +1,4 @@
+import type { ObjectMeta } from '../objects/object-meta.ts';
 import type { DeploymentResource } from './custom-resources.ts';
 
 const toLowerId = (id: string | undefined): string => id?.toLowerCase() ?? '';
@@ -37,5 +38,5 @@ export const chooseDeploymentId = <T extends DeploymentResource>(
     : toLowerId(deployment.spec.id);
 
 /** Returns a sort key by creation, then uid, so that all processes agree. */
-export const buildCreationKey = ({ metadata }: Pick<DeploymentResource, 'metadata'>): string =>
+export const buildCreationKey = ({ metadata }: { metadata: ObjectMeta }): string =>
   `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;

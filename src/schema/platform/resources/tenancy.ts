@@ -1,8 +1,4 @@
-import type {
-  DeploymentResource,
-  ListenerResource,
-  TracingProjectResource,
-} from './custom-resources.ts';
+import type { ListenerResource, TracingProjectResource } from './custom-resources.ts';
 import type { ObjectMeta } from '../objects/object-meta.ts';
 import { buildCreationKey } from './deployment-ids.ts';
 import { TENANT } from '../objects/labels.ts';
@@ -68,7 +64,7 @@ function resolveObjectTenant(
 
 /** Returns the tenant of a deployment, or undefined if it belongs to nobody. REST writes its tenant into a label. */
 export const resolveDeploymentTenant = (
-  { metadata }: Pick<DeploymentResource, 'metadata'>,
+  { metadata }: { metadata: ObjectMeta },
   owners: Owners,
   defaultTenantId: string,
 ): string | undefined =>

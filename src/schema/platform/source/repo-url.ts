@@ -1,3 +1,4 @@
+import type { GitKind } from './git-integration.ts';
 import type { GitIntegration } from './git-connection.ts';
 
 /** A repository's address. `path` has no slash at its ends and no `.git`. */
@@ -93,7 +94,7 @@ const ANY_CASE = ['github', 'gitlab', 'gitea'];
 
 /** Returns true if one of an integration's patterns means this path below its host. */
 export function isAmong(
-  { kind, repositories }: Pick<GitIntegration, 'kind' | 'repositories'>,
+  { kind, repositories }: { kind: GitKind; repositories?: string[] | undefined },
   path: string,
 ): boolean {
   const splitSteps = (text: string): string[] =>

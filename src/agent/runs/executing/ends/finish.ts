@@ -60,7 +60,7 @@ const MAX_REPEATED_CHARACTERS = 1_000_000;
  * the run was not interrupted.
  */
 export async function publishLastEvents(
-  { db, publisher }: Pick<Deps, 'db' | 'publisher'>,
+  { db, publisher }: { db: Db; publisher: Publisher },
   published: Published,
   end: FinishEnd,
 ): Promise<Feedback> {
@@ -77,7 +77,7 @@ export async function publishLastEvents(
 
 /** Publishes the error that takes the place of a refused result, after all earlier events of the run. */
 export async function publishRunError(
-  { publisher }: Pick<Deps, 'publisher'>,
+  { publisher }: { publisher: Publisher },
   published: Published,
   error: RunError,
 ): Promise<void> {

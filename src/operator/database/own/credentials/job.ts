@@ -107,7 +107,7 @@ export function buildPasswordJob(
 /** Returns the files with credentials: no environment holds one. A pod that waits for a volume could not say so. */
 function buildPasswordFiles(
   deployment: DeploymentResource,
-  { task, to }: Pick<PasswordTask, 'task' | 'to'>,
+  { task, to }: { task: Task; to: Credential },
 ) {
   const buildFiles = (name: keyof typeof FOLDERS, secretName: string, keys: readonly string[]) => ({
     volume: {

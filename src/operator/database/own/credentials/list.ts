@@ -1,13 +1,13 @@
+import type { Kube } from '../../../../kube/kube.ts';
 import { kinds } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT } from '../../../../schema/platform/objects/labels.ts';
 import { toLabelValue } from '../../../../schema/names.ts';
-import type { OperatorDeps } from '../../../view/deps.ts';
 import { filterCredentials, type Credential } from './credential.ts';
 
 /** Lists the credentials of a deployment's managed database, oldest first. */
 export async function listCredentials(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube }: { kube: Kube },
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<Credential[]> {

@@ -1,8 +1,9 @@
+import type { Writer } from '../../../kernel/writer.ts';
+import type { Kube } from '../../../../kube/kube.ts';
 import { kinds } from '../../../../kube/kube.ts';
 import { PASSWORD_ROTATED } from '../../../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
-import type { OperatorDeps } from '../../../view/deps.ts';
 import { isUnconfigured } from '../../../pods/diagnose.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
 import { isRequestHandled } from '../../../rollout/deployment.ts';
@@ -35,7 +36,7 @@ export function findPasswordNumber(
  * person at the database's own socket can help, and the condition says so.
  */
 export async function markLost(
-  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  { kube, writer }: { kube: Kube; writer: Writer },
   deployment: DeploymentResource,
   { used, signal }: { used: string; signal: AbortSignal },
 ): Promise<StatedCondition | undefined> {

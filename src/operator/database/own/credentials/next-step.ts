@@ -1,7 +1,6 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
 import { DATABASE_ADDRESS } from '../../../../schema/platform/objects/labels.ts';
 import { isRolledOut, getReplicas } from '../../../pods/workload-state.ts';
-import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 
 /**
@@ -62,7 +61,7 @@ export function decideRotationStep({
  * address that they were started with.
  */
 export const isUsedEverywhere = (
-  { agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>,
+  { agentPods, workloads }: { agentPods: KubeObject[]; workloads: KubeObject[] },
   secret: string,
 ): boolean =>
   agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&

@@ -28,7 +28,10 @@ export function createTlsData(names: Names, now: Date, existing?: Pair): Renewed
   return isSound ? { ...data, until } : createTlsData(names, now);
 }
 
-const buildTlsData = (authority: Pair, server: Pair): Pick<RenewedTls, 'authority' | 'server'> => ({
+const buildTlsData = (
+  authority: Pair,
+  server: Pair,
+): { authority: AuthorityData; server: TlsData } => ({
   authority: { 'ca.crt': authority.certificate, 'ca.key': authority.key },
   server: { 'ca.crt': authority.certificate, 'tls.crt': server.certificate, 'tls.key': server.key },
 });
