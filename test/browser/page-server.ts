@@ -14,15 +14,17 @@ const AS_BUILT = [
   '--define:process.env.NODE_ENV="production"',
 ];
 
-/** Serves the page of this folder from another origin than the agent server's. `folder` is where its packages are. */
-export async function servePage(folder: string): Promise<{ url: string; stop(): void }> {
+/**
+ * Serves a page of this folder from another origin than the agent server's. `folder` is where its packages are that are
+ * not among the dependencies of this checkout.
+ */
+export async function servePage(
+  folder: string,
+  page = 'test/browser/page/page.jsx',
+): Promise<{ url: string; stop(): void }> {
   const modules = join(folder, 'node_modules');
   const env = extendEnvironment({ NODE_PATH: modules });
-  const script = await runProcess(
-    join(modules, '.bin/esbuild'),
-    ['test/browser/page/page.jsx', ...AS_BUILT],
-    { env },
-  );
+  const script = await runProcess(join(modules, '.bin/esbuild'), [page, ...AS_BUILT], { env });
   const server = createServer(({ url }, response) => {
     const [type, body] = url === '/page.js' ? ['text/javascript', script] : ['text/html', HTML];
     response.setHeader('content-type', type).end(body);
