@@ -49,8 +49,7 @@ const addTraceId = (line: Record<string, unknown>): Record<string, unknown> =>
  */
 export function createLog(options: LogOptions): Log {
   const destination =
-    options.destination ??
-    (options.pretty === true ? { write: printPretty } : createStdoutStream());
+    options.destination ?? (options.pretty === true ? createPrettyStream() : createStdoutStream());
   return pino(
     {
       level: options.level,
@@ -112,6 +111,8 @@ type PrettyLine = {
   time: string;
   msg?: string;
   process?: string;
+  /** The sentence that a person reads in place of the message and its data. */
+  says?: string;
   err?: { message?: string; stack?: string };
 } & Record<string, unknown>;
 
@@ -126,7 +127,7 @@ const FRAME = /^\s+(?:File ".*", line \d+|at .)/;
 /** Lines of a frame of Python below its first one: the code, and marks under it. */
 const CODE = /^ {4}\s*(?!File "|at )\S/;
 const OF_LIBRARY =
-  /[/\\](?:site-packages|dist-packages|node_modules)[/\\]|[/\\]lib[/\\]python3\.|<frozen |node:/;
+  /[/\\](?:site-packages|dist-packages|node_modules)[/\\]|[/\\]lib[/\\]python3\.|<frozen |node:|<anonymous>/;
 
 /**
  * Returns a text without the frames of libraries in its stacks: people look for their own lines. Where no frame is
@@ -140,7 +141,7 @@ function hideLibraryFrames(text: string): string {
     if (last?.isFrame === true && CODE.test(line)) last.lines.push(line);
     else parts.push({ lines: [line], isFrame, isOfLibrary: isFrame && OF_LIBRARY.test(line) });
   }
-  const frames = parts.filter(({ isFrame }) => isFrame);
+  const frames = parts.filter(({ isFrame, lines }) => isFrame && !lines[0]!.includes('node:'));
   const hasOwn = frames.some(({ isOfLibrary }) => !isOfLibrary);
   const shown = hasOwn ? [] : [frames[0], frames.at(-1)];
   const lines: string[] = [];
@@ -150,11 +151,26 @@ function hideLibraryFrames(text: string): string {
       hidden++;
       continue;
     }
-    if (hidden > 0) lines.push(`  ... ${hidden} of libraries`);
+    if (hidden > 0) lines.push(`  ... ${hidden} ${hidden === 1 ? 'frame' : 'frames'} of libraries`);
     hidden = 0;
     lines.push(...(part?.lines ?? []));
   }
   return lines.join('\n');
+}
+
+/** Returns the data of a line that a person has a use for. */
+function formatData(data: Record<string, unknown>, isError: boolean): string {
+  const unread = new Set([
+    ...OF_PROGRAMS,
+    ...(data['source'] === undefined ? [] : OF_SOURCE),
+    // The line of an error says by itself how it ended, and only a later attempt is news.
+    ...(isError ? ['status'] : []),
+    ...(data['attempt'] === 1 ? ['attempt'] : []),
+  ]);
+  return Object.entries(data)
+    .filter(([name]) => !unread.has(name))
+    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('');
 }
 
 /** Returns a log line as a person reads it: time, level, the graph and its node, message, then the data. */
@@ -166,22 +182,33 @@ export function formatLogLine(text: string): string {
     return text;
   }
   if (typeof line.level !== 'string' || typeof line.time !== 'string') return text;
-  const { level, time, msg = '', err, graph_id, node, ...data } = line;
-  const unread = new Set(
-    data['source'] !== undefined ? [...OF_PROGRAMS, ...OF_SOURCE] : OF_PROGRAMS,
-  );
-  const fields = Object.entries(data)
-    .filter(([name]) => !unread.has(name))
-    .map(
-      ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-    );
-  const place = [graph_id, node].filter((part) => typeof part === 'string').join('/');
+  const { level, time, msg = '', says, err, graph_id, node, ...data } = line;
   const hasStack = level === 'error' || level === 'fatal';
+  const fields = says === undefined ? formatData(data, hasStack) : '';
+  const place = [graph_id, node].filter((part) => typeof part === 'string').join('/');
   // The logger joins the messages of an error and of its causes by colons.
   const reason = (hasStack ? err?.stack : undefined) ?? err?.message?.replaceAll('.: ', ': ') ?? '';
+  // The error comes first, then the data, and the stack last.
+  const [first = '', ...rest] = `${says ?? msg}${msg && reason && ': '}${reason}`.split('\n');
+  const shown = [`${first}${fields}`, ...rest].join('\n');
   return hideLibraryFrames(
-    `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${msg}${fields.join('')}${msg && reason && ': '}${reason}`,
+    `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${shown}`,
   );
+}
+
+/** Writes lines for a person. A sentence about the configuration is printed once, and not at each reload. */
+function createPrettyStream(): DestinationStream {
+  const printed = new Set<string>();
+  return {
+    write: (line) => {
+      const { level, says } = JSON.parse(line) as PrettyLine;
+      if (says !== undefined && level === 'warn') {
+        if (printed.has(says)) return;
+        printed.add(says);
+      }
+      printPretty(line);
+    },
+  };
 }
 
 /** Writes a line of the log for a person. Threads print by the main thread, so all lines keep their order. */

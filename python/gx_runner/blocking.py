@@ -19,9 +19,10 @@ _LOOK_EVERY = 0.02
 _LATE_SECONDS = 0.05
 _log = logging.getLogger("gx_runner")
 
-_SENTENCE = (
+# The one sentence about code that holds a loop, for its place and its milliseconds.
+SENTENCE = (
     "%s holds the event loop for more than %d ms, and everything else waits meanwhile: "
-    "await an asynchronous call there, or hand the work to a thread with asyncio.to_thread\n%s"
+    "await an asynchronous call there, or hand the work to a thread with asyncio.to_thread"
 )
 
 
@@ -80,4 +81,4 @@ class Blocking:
         lines = "".join(traceback.format_list(stack[first:])).rstrip()
         # The context of the callback has the ids of its run.
         context = handle._context.copy()  # type: ignore[attr-defined]
-        context.run(_log.warning, _SENTENCE, place, self._milliseconds, lines)
+        context.run(_log.warning, f"{SENTENCE}\n%s", place, self._milliseconds, lines)

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gx_runner import describe
+from gx_runner.blocking import SENTENCE
 from gx_runner.debugger import serve_debugger
 from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
@@ -59,6 +60,8 @@ class Server:
         self._answers: dict[str, Answering] = {}
         self._asked_at: float | None = None
         self._told_of_held = False
+        # Whether a developer hears of each place in his code sooner, and with its stack (blocking.py).
+        self._is_watched = False
         self._thread = 0
         self._calls: set[asyncio.Task[None]] = set()
         self._embedder: Embedder | None = None
@@ -78,7 +81,9 @@ class Server:
         self._thread = threading.get_ident()
         serve_logs(self._wall, settings)
         install_loopback(self._exchanges)
-        if (port := (settings.get("development") or {}).get("debugPort")) is not None:
+        development = settings.get("development") or {}
+        self._is_watched = development.get("blockingMilliseconds") is not None
+        if (port := development.get("debugPort")) is not None:
             serve_debugger(port)
         try:
             # A module may choose otherwise.
@@ -132,11 +137,11 @@ class Server:
             return
         self._told_of_held = True
         stack = traceback.extract_stack(frame)
+        place = find_user_place(stack)
+        if place is not None and self._is_watched:
+            return
         # A task that a library has begun for itself has no line of the user's code.
-        place = find_user_place(stack) or f"{stack[-1].filename}:{stack[-1].lineno}"
-        _log.warning(
-            "The event loop of the graphs is held at %s: code that waits there stalls all runs of the process.", place
-        )
+        _log.warning(SENTENCE, place or f"{stack[-1].filename}:{stack[-1].lineno}", _HELD)
 
     def _note_answer(self) -> None:
         self._asked_at = None

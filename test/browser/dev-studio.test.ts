@@ -470,7 +470,7 @@ describe('the history of a thread', () => {
     await studio.tab.press('Write');
     await studio.tab.until(
       'it is a branch',
-      `document.querySelector('[role=option]').innerText.startsWith('Written by hand')`,
+      `document.querySelector('[role=option]').innerText.startsWith('Edited')`,
     );
     await studio.tab.press('Run from here');
     await studio.tab.shows('The run has ended.');

@@ -117,7 +117,7 @@ export async function seeServed(
 }
 
 /** A machine with other work holds processes, which says nothing of a project. */
-const OF_LOAD = /event loop of the graphs is held|holds the event loop|can not run graphs/;
+const OF_LOAD = /holds the event loop|can not run graphs/;
 
 /** Returns the warnings of a log that nobody expects, and those that are not there. */
 function compareWarnings(

@@ -108,10 +108,14 @@ export class Serving {
     const changed = this.#asked;
     this.#asked = undefined;
     this.#found = { failures: {}, graphs: [] };
-    log.info({ changed }, 'a file changed, loading the graphs again');
+    log.info(
+      { changed, says: `${changed} changed, loading the graphs again` },
+      'a file changed, loading the graphs again',
+    );
     try {
       await this.start();
-      log.info({ seconds: Number(((performance.now() - began) / 1000).toFixed(1)) }, 'reloaded');
+      const seconds = Number(((performance.now() - began) / 1000).toFixed(1));
+      log.info({ seconds, says: `reloaded in ${seconds} s` }, 'reloaded');
     } catch (thrown) {
       if (this.#signal.aborted) return;
       const error = toError(thrown);

@@ -128,12 +128,23 @@ export async function loadGraphs(
   return { graphs, failures };
 }
 
-/** Logs where the code of a graph has thrown while it was loaded. A fault of syntax has no more than its line. */
+/** Errors of compilers, whose message has the line. Their stack is the compiler's own. */
+const OF_SYNTAX = ['SyntaxError', 'TransformError'];
+
+/** Logs where the code of a graph, or of a library that it imports, has thrown while it was loaded. */
 function logStack({ cause }: Error, { graphId }: GraphSource, log: LoadOptions['log']): void {
   const place = findFailurePlace(cause);
-  if (place.at !== undefined)
+  const failure = describeThrown(cause);
+  const { code } = Object(cause) as { code?: unknown };
+  // Node itself names the file that asks for something that a package does not have.
+  const isOfNode = typeof code === 'string' && code.startsWith('ERR_');
+  const isOfLibrary =
+    place.stack?.includes('/node_modules/') === true &&
+    !isOfNode &&
+    !OF_SYNTAX.includes(failure.error);
+  if (place.at !== undefined || isOfLibrary)
     log.error(
-      { graph_id: graphId, at: place.at, err: toLoggedError(describeThrown(cause), place) },
+      { graph_id: graphId, at: place.at, err: toLoggedError(failure, place) },
       'graph not loaded',
     );
 }

@@ -83,7 +83,7 @@ export class TypedSchemas {
       const read = await readTypes(this.#settings, this.#closing.signal);
       if (read === undefined)
         log.info(
-          'the project has no TypeScript 5 or 6: schemas of graphs without zod name fields and no types',
+          'the project has no TypeScript 5 or 6, so schemas of graphs without zod have names of fields and no types',
         );
       else
         log.info(
@@ -95,7 +95,7 @@ export class TypedSchemas {
       if (!this.#closing.signal.aborted)
         log.warn(
           { err: error },
-          'the types of the graphs can not be read: schemas of graphs without zod name fields and no types',
+          'the types of the graphs can not be read, so schemas of graphs without zod have names of fields and no types',
         );
       return {};
     }

@@ -31,6 +31,9 @@ const HERE = decodeURIComponent(new URL('.', import.meta.url).pathname);
 /** The folder of our own code, whose frames tell users nothing; an image has it in one file. */
 const OURS = HERE.replace(/kernel\/$/, '');
 
+/** The loader of a project's files is in each stack. */
+const OF_LOADER = /\/node_modules\/(?:tsx|esbuild)\//;
+
 /**
  * Returns where an error comes from: the place in the user's code as `file:line`, the frames of its stack with the
  * user's own ones first, and the errors below it.
@@ -38,7 +41,9 @@ const OURS = HERE.replace(/kernel\/$/, '');
 export function findFailurePlace(thrown: unknown, ours = OURS): FailurePlace {
   try {
     const causes = listCauses(thrown);
-    const frames = parseFrames(thrown).filter(({ file }) => file?.startsWith(ours) !== true);
+    const frames = parseFrames(thrown).filter(
+      ({ file }) => file?.startsWith(ours) !== true && !OF_LOADER.test(file ?? ''),
+    );
     const own = frames.filter(isOwn);
     const shown = [...own, ...frames.filter((frame) => !isOwn(frame))].slice(0, MOST_FRAMES);
     // A library may wrap the error of the user's code.

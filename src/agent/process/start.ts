@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../../config/agent/agent.ts';
 import {
@@ -221,6 +222,10 @@ async function loadEncryption(
   };
 }
 
+/** A file of variables that is not there is the commonest case, and its sentence needs no other beside it. */
+const describeIneffective = (name: string, instead: string): string =>
+  name === 'env' ? instead : `"${name}" has no effect here: ${instead}`;
+
 function logIneffective(
   { path, folder, settings, graphs, passedOver }: GraphsFile,
   { python }: AgentConfig,
@@ -235,9 +240,17 @@ function logIneffective(
       runs === undefined ||
       isOlder(runs, settings.python_version ?? '')
     )
-      log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
+      log.warn(
+        {
+          file: path,
+          name,
+          instead,
+          says: `${basename(path)}: ${describeIneffective(name, instead)}`,
+        },
+        'a name of the configuration has no effect here',
+      );
   for (const langgraph of listUntriedLanggraphs(graphs))
-    log.warn({ langgraph }, 'graphs run with a LangGraph that is not tested here');
+    log.warn({ langgraph, says: langgraph }, 'graphs run with a LangGraph that is not tested here');
 }
 
 /**

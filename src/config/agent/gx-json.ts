@@ -95,7 +95,7 @@ const BACKEND = 'checkpointer.backend';
 
 const explainNearest = (nearest: string | undefined): string =>
   nearest === undefined
-    ? 'there is no such key, so it has no effect'
+    ? 'there is no such key'
     : `there is no such key; the nearest is "${nearest}"`;
 
 /** Returns the faults of settings of gx.json, in sentences that name the key. */

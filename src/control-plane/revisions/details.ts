@@ -20,7 +20,6 @@ export async function readRevisionDetails(
   const secret = status.secretName ?? spec.template.secretName;
   return {
     ...buildRevisionConverter(plane, deployment)(revision),
-    number: spec.number,
     made_by: metadata.annotations?.[REQUESTED_BY] ?? null,
     rollback_of: spec.rollbackOf ?? null,
     push: spec.push ?? null,

@@ -29,6 +29,7 @@ export function toRevisionAnswer(
   return {
     id: metadata.uid ?? '',
     deployment_id: deploymentId,
+    number: spec.number,
     created_at: metadata.creationTimestamp ?? '',
     updated_at: getUpdatedAt(revision),
     ...shown,

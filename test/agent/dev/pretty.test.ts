@@ -37,19 +37,27 @@ describe('a log line for a person', () => {
   test.each([
     [
       `${library('a')}\n${library('b')}\n${own}\n${library('c')}`,
-      `  ... 2 of libraries\n${own}\n  ... 1 of libraries`,
+      `  ... 2 frames of libraries\n${own}\n  ... 1 frame of libraries`,
     ],
     [
       `${library('a')}\n${library('b')}\n${library('c')}`,
-      `${library('a')}\n  ... 1 of libraries\n${library('c')}`,
+      `${library('a')}\n  ... 1 frame of libraries\n${library('c')}`,
     ],
     [
       `  File "<frozen importlib._bootstrap>", line 1204, in _gcd_import\n${own}`,
-      `  ... 1 of libraries\n${own}`,
+      `  ... 1 frame of libraries\n${own}`,
     ],
     [
       `${first}\n    at run (file:///project/node_modules/a/b.js:1:2)\n    at node:internal/process:1:2\ncaused by: TypeError: x`,
-      `${first}\n  ... 2 of libraries\ncaused by: TypeError: x`,
+      `${first}\n  ... 2 frames of libraries\ncaused by: TypeError: x`,
+    ],
+    [
+      `Error: gone\n    at f (/p/node_modules/a.js:1:2)\n    at Array.map (<anonymous>)\n    at g (/p/graph.ts:3:4)`,
+      `Error: gone\n  ... 2 frames of libraries\n    at g (/p/graph.ts:3:4)`,
+    ],
+    [
+      `Error: gone\n    at f (/p/node_modules/zod/a.js:1:2)\n    at g (/p/node_modules/b/c.js:3:4)\n    at node:internal/x:1:2`,
+      `Error: gone\n    at f (/p/node_modules/zod/a.js:1:2)\n    at g (/p/node_modules/b/c.js:3:4)\n  ... 1 frame of libraries`,
     ],
   ])('a stack has the frames of the project: %#', (stack, shown) => {
     expect(line({ level: 'error', err: { message: 'gone', stack: `gone\n${stack}` } })).toBe(
@@ -62,6 +70,13 @@ describe('a log line for a person', () => {
     'a line that is not of the log stays as it is: %s',
     (text) => expect(formatLogLine(text)).toBe(text),
   );
+
+  test('a line with a sentence for people shows that and none of its data', () => {
+    const says = 'langgraph.json: .env is not there: cp .env.example .env, then fill it in';
+    expect(line({ level: 'warn', file: '/p/langgraph.json', name: 'env', says })).toBe(
+      `10:43:38 warn  ${says}`,
+    );
+  });
 
   test('a line that a graph prints has its graph and node, and no ids', () => {
     const ids = { run_id: 'r', thread_id: 't', request_id: 'q', trace_id: 'x' };

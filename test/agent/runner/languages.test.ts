@@ -252,7 +252,7 @@ describe('gx dev', () => {
       60,
     );
     await until('the log names the file, and says that the graphs are loaded', async () =>
-      /loading the graphs again .*agent\.py[\s\S]* reloaded /.test(running.output()),
+      /agent\.py changed, loading the graphs again[\s\S]* reloaded in /.test(running.output()),
     );
     expect(await echoed(running)).toMatchObject({ answer: 'echo: x' });
   });

@@ -171,14 +171,15 @@ test('a large state is cut before it is shown, and never in the middle of a lett
 });
 
 test('names of nodes in a sentence are cut, and so are many of them', () => {
+  expect(formatNames(['__start__'])).toBe('the first node');
   expect(formatNames(['a', 'n'.repeat(70)])).toBe(`a, ${'n'.repeat(60)} …`);
   expect(formatNames(Array.from({ length: 22 }, () => 'a')).endsWith(', a, 2 more')).toBe(true);
 });
 
 test.each([
-  [{ source: 'input', step: -1 }, 'Input -1'],
+  [{ source: 'input', step: -1 }, 'Input'],
   [{ source: 'loop', step: 3 }, 'Step 3'],
-  [{ source: 'update', step: 4 }, 'Written by hand 4'],
+  [{ source: 'update', step: 4 }, 'Edited 4'],
   [{ source: 'toString' }, 'Checkpoint'],
   [null, 'Checkpoint'],
 ])('a checkpoint of %j is called %s', (metadata, words) => {

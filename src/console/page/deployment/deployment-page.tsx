@@ -14,12 +14,12 @@ import { ResourceShown } from './resource-shown.tsx';
 import { Revisions } from './revisions.tsx';
 import { Secrets } from './secrets.tsx';
 import { Settings } from './settings.tsx';
-import { Fault, Button, Select } from '../shell/controls.tsx';
+import { Fault, FoldedText, Button, Select } from '../shell/controls.tsx';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import type { Revision } from '../../../schema/platform/deployment/revision.ts';
 import { ComparedRevisions } from './compared-revisions.tsx';
-import { formatOrigin } from './revision-words.ts';
+import { formatRevisionTitle } from './revision-words.ts';
 
 const TABS = {
   deployment: 'Revisions',
@@ -58,7 +58,7 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
           <a href={app.router.buildHref('deployments', {})}>Go to the deployments</a>
         </p>
       )}
-      <Header detail={detail} />
+      <Header detail={detail} isShownBelow={tab === 'deployment'} />
       <nav class="tabs" aria-label="Parts of the deployment">
         {(Object.entries(TABS) as [keyof typeof TABS & PlaceName, string][]).map(
           ([name, label]) => (
@@ -123,7 +123,8 @@ function Unread({ detail }: { detail: DeploymentDetail }) {
   );
 }
 
-function Header({ detail }: { detail: DeploymentDetail }) {
+/** `isShownBelow`: the page has the newest revision with its own message. */
+function Header({ detail, isShownBelow }: { detail: DeploymentDetail; isShownBelow: boolean }) {
   const { value: details } = detail.details;
   if (details === undefined) return null;
   return (
@@ -135,7 +136,10 @@ function Header({ detail }: { detail: DeploymentDetail }) {
           {details.namespace} · {formatSource(details)}
         </span>
       </div>
-      {details.message !== null && <p class="sentence">{details.message}</p>}
+      {details.message !== null &&
+        !(isShownBelow && detail.revisions.value[0]?.status_message === details.message) && (
+          <FoldedText text={details.message} />
+        )}
       <Course details={details} />
       <Fault text={detail.refused.value} />
       <HeaderActions detail={detail} />
@@ -256,7 +260,7 @@ function Compare({ detail }: { detail: DeploymentDetail }) {
           deployment={detail.id}
           from={from}
           to={to}
-          heads={[formatOrigin(before), formatOrigin(after)]}
+          heads={[formatRevisionTitle(before), formatRevisionTitle(after)]}
         />
       )}
     </section>
@@ -264,4 +268,4 @@ function Compare({ detail }: { detail: DeploymentDetail }) {
 }
 
 const formatRevision = (revision: Revision): string =>
-  `${revision.created_at.replace('T', ' ').replace(/\..*|Z$/, '')} · ${formatOrigin(revision)} · ${revision.id.slice(0, 8)}`;
+  `${formatRevisionTitle(revision)} · ${revision.created_at.replace('T', ' ').replace(/\..*|Z$/, '')}`;

@@ -45,6 +45,10 @@ export function listRolloutSteps({
   }));
 }
 
+/** Returns a revision's number and origin, as titles and choices name it. */
+export const formatRevisionTitle = (revision: Revision): string =>
+  `#${revision.number} · ${formatOrigin(revision)}`;
+
 /** Returns a line on where a revision comes from: its commit or its image. */
 export function formatOrigin({
   source,

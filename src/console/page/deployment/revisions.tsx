@@ -5,6 +5,7 @@ import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import {
   formatOrigin,
+  formatRevisionTitle,
   hasFailed,
   listRolloutSteps,
   getRepeatLabel,
@@ -14,7 +15,7 @@ import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { ComparedRevisions } from './compared-revisions.tsx';
-import { Button, Fault } from '../shell/controls.tsx';
+import { Button, Fault, FoldedText } from '../shell/controls.tsx';
 import type { ComponentChildren } from 'preact';
 import { describeFailure } from '../api/failure-text.ts';
 
@@ -68,6 +69,7 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
           </span>
           {word}
         </span>{' '}
+        <span class="number">#{revision.number}</span>{' '}
         <span class="mono">{formatOrigin(revision)}</span>{' '}
         {isServing && <strong class="mark">serves now</strong>}
       </h2>
@@ -76,7 +78,7 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
         {revision.build_seconds !== null && ` · built in ${revision.build_seconds} s`}
       </p>
       <Steps revision={revision} />
-      {revision.status_message !== null && <p>{revision.status_message}</p>}
+      {revision.status_message !== null && <FoldedText text={revision.status_message} />}
       <Failure revision={revision} isOpen={isNewest} />
       <RevisionDetailsShown deployment={detail.id} revision={revision.id} />
       <Actions
@@ -208,7 +210,11 @@ function RollBack({
   };
   return (
     <Dialog
-      title={isRetry ? `Try ${formatOrigin(target)} again` : `Roll back to ${formatOrigin(target)}`}
+      title={
+        isRetry
+          ? `Try ${formatRevisionTitle(target)} again`
+          : `Roll back to ${formatRevisionTitle(target)}`
+      }
       close={close}
       wide
     >
@@ -229,7 +235,10 @@ function RollBack({
           deployment={detail.id}
           from={before.id}
           to={target.id}
-          heads={[isBackToServing ? 'Newest' : 'Serves now', 'After the rollback']}
+          heads={[
+            `${isBackToServing ? 'Newest' : 'Serves now'} (#${before.number})`,
+            'After the rollback',
+          ]}
         />
       )}
       <WriteNotes detail={detail} refused={refused} />
@@ -275,7 +284,6 @@ function RevisionDetailsShown({ deployment, revision }: { deployment: string; re
 function Facts({ details }: { details: RevisionDetails }) {
   const renderTime = (at: string | null): ComponentChildren => at !== null && <Time at={at} />;
   const facts: [string, ComponentChildren][] = [
-    ['Number', details.number],
     [
       'Made by',
       details.made_by ??

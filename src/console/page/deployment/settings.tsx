@@ -32,8 +32,8 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
       <section>
         <h2>Hibernation</h2>
         <p>
-          A hibernating deployment has no pods, and its database has none. The volume and the
-          revisions stay.
+          A hibernating deployment has no pods, and neither has its database: clients get no answer
+          until you end it. The volume and the revisions stay.
         </p>
         <Button
           disabled={isOff}
@@ -45,7 +45,10 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
             )
           }
         />
-        <p>While it is paused, the operator leaves it alone.</p>
+        <p>
+          While it is paused, the operator leaves it alone: its pods go on answering, and no change
+          takes effect until you resume it.
+        </p>
         <Button
           disabled={isOff}
           label={lifecycle.suspend === true ? 'Resume' : 'Pause'}

@@ -70,7 +70,7 @@ const HEADS: readonly { label: string; sort?: SortColumn; kind: string }[] = [
   { label: 'Source', kind: 'source' },
   { label: 'Version', kind: 'version' },
   { label: 'Queue', kind: 'queue' },
-  { label: 'People', kind: 'people' },
+  { label: 'Waiting', kind: 'people' },
   { label: 'Updated', sort: 'updated_at', kind: 'updated' },
 ];
 

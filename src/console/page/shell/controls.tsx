@@ -16,6 +16,22 @@ export const Fault = ({ text }: { text: string | undefined }) =>
     </p>
   );
 
+/** Letters of a message that stand open. */
+const OPEN_LETTERS = 200;
+
+/** A message that may be long, such as one of a container runtime: its beginning, and the rest folded. */
+export function FoldedText({ text }: { text: string }) {
+  if (text.length <= OPEN_LETTERS) return <p class="sentence">{text}</p>;
+  const blank = text.lastIndexOf(' ', OPEN_LETTERS);
+  const end = blank > 0 ? blank : OPEN_LETTERS;
+  return (
+    <details class="sentence">
+      <summary>{text.slice(0, end)} …</summary>
+      <p>… {text.slice(end).trimStart()}</p>
+    </details>
+  );
+}
+
 type ButtonProps = Omit<ComponentProps<'button'>, 'label' | 'onClick' | 'type'> & {
   label: ComponentChildren;
   press?: () => unknown;

@@ -16,22 +16,26 @@ export function formatState(value: unknown, most: number = MOST): CutText {
 /** Letters of a node's name in a sentence, and nodes in it. */
 const NAME = 60;
 const NAMES = 20;
+/** LangGraph's own node before all others. */
+const START = '__start__';
 
 /** Returns names of nodes for a sentence. Names and lists that are long are cut. */
 export function formatNames(names: readonly string[]): string {
   const some = names
     .slice(0, NAMES)
+    .map((name) => (name === START ? 'the first node' : name))
     .map((name) => (name.length > NAME ? `${name.slice(0, NAME)} …` : name));
   return [...some, ...(names.length > NAMES ? [`${names.length - NAMES} more`] : [])].join(', ');
 }
 
 const SOURCES = new Map(
-  Object.entries({ input: 'Input', loop: 'Step', update: 'Written by hand', fork: 'Copied' }),
+  Object.entries({ input: 'Input', loop: 'Step', update: 'Edited', fork: 'Fork' }),
 );
 
 /** Returns the words for a checkpoint, by its origin. */
 export function describeCheckpoint(metadata: unknown): string {
   const { source, step } = (metadata ?? {}) as Record<string, unknown>;
   const what = SOURCES.get(String(source)) ?? 'Checkpoint';
-  return typeof step === 'number' ? `${what} ${step}` : what;
+  // The first input has the number -1.
+  return typeof step === 'number' && step >= 0 ? `${what} ${step}` : what;
 }

@@ -70,6 +70,7 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 export const Revision = buildClosedSchema({
   id: buildUuidSchema('Read-only.'),
   deployment_id: buildUuidSchema('Read-only.'),
+  number: Type.Integer({ description: 'Its position among the revisions. Read-only.' }),
   created_at: buildDateTimeSchema('Read-only.'),
   updated_at: buildDateTimeSchema('Read-only.'),
   status: buildEnumSchema(REVISION_STATUSES),
@@ -99,7 +100,6 @@ export type Revision = Static<typeof Revision>;
 /** All that is known of one revision. No value of a secret is in it. */
 export const RevisionDetails = buildClosedSchema({
   ...Revision.properties,
-  number: Type.Integer({ description: 'Its position among the revisions.' }),
   made_by: buildNullableSchema(
     Type.String({
       description:

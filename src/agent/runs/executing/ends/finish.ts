@@ -145,7 +145,16 @@ export async function finish(
 function logEnd(log: Log, run: Claimed, end: FinishEnd & { hidesWords: boolean }): void {
   const { status, error, failure, hidesWords } = end;
   if (status !== 'error' || error === null)
-    return log.info({ ...runFields(run), status }, 'run ended');
+    return log.info(
+      {
+        ...runFields(run),
+        graph_id: run.graph_id,
+        status,
+        // A graph that has asked ends its run, too.
+        ...(end.rest === 'interrupted' && { thread_status: end.rest }),
+      },
+      'run ended',
+    );
   const { node, at, stack, causes = [] } = failure ?? {};
   const hideMessage = <T extends { message: string }>(one: T): T =>
     hidesWords ? { ...one, message: 'its message is encrypted' } : one;

@@ -62,7 +62,13 @@ function Ways({ travel }: { travel: TimeTravel }) {
   const isWriting = useSignal(false);
   const isOff = !mayAct || travel.isBusy.value;
   const run = async (): Promise<void> => {
-    if (await travel.runFromHere()) page.announce('The run has ended.');
+    if (!(await travel.runFromHere())) return;
+    const { next = [] } = travel.checkpoints.value?.[0] ?? {};
+    page.announce(
+      next.length === 0
+        ? 'The run has ended.'
+        : `The run has stopped before ${formatNames(next)}. The thread waits.`,
+    );
   };
   const copy = async (): Promise<void> => {
     const made = await travel.copy();
@@ -86,7 +92,7 @@ function Ways({ travel }: { travel: TimeTravel }) {
         />
         <Button
           disabled={isOff || travel.explainVersionFault() !== undefined}
-          label={travel.isBusy.value ? 'It runs …' : 'Run from here'}
+          label={travel.isBusy.value ? 'Running …' : 'Run from here'}
           press={() => run()}
         />
         <OtherAssistant travel={travel} isOff={isOff} />
