@@ -2,6 +2,7 @@ import { EXIT } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import type { FailureReason } from '../../schema/platform/deployment/revision.ts';
+import { explainStartFailure } from './start-causes.ts';
 import { findReplicaFailure } from './workload-state.ts';
 
 /** The reason why pods are not ready. It is `final` if waiting longer will not help. */
@@ -276,7 +277,7 @@ const describeNotStarted = (
   reported = '',
 ): Diagnosis => ({
   reason: 'CrashLooping',
-  message: `Container ${name} can't be started: ${reported}`,
+  message: explainStartFailure(`Container ${name} can't be started: ${reported}`),
   final: restartCount >= RESTARTS,
 });
 
@@ -355,7 +356,9 @@ function describeCrash(
   const how = `Container ${name} ends with exit code ${ended.exitCode} again and again`;
   return {
     reason: 'CrashLooping',
-    message: [how, trimToLastLines(ended)].filter(Boolean).join(': ').replace(/\.?$/, '.'),
+    message: explainStartFailure(
+      [how, trimToLastLines(ended)].filter(Boolean).join(': ').replace(/\.?$/, '.'),
+    ),
     final,
     log,
   };

@@ -1,22 +1,10 @@
-/** Causes for which a runtime could not start a container. Most write them to the log alone, as the last line. */
-const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
-  [
-    /exec format error/i,
-    'The image is for another processor than that of the node: build it for both, or choose nodes by kubernetes.io/arch in placement.',
-  ],
-  [
-    /argument list too long/i,
-    'Its environment is too large: one variable has 131,072 bytes at most; mount large values as files.',
-  ],
-];
+import { explainStartFailure } from '../pods/start-causes.ts';
 
-/** Returns the message of a container that ends again and again, with the cause that the words of the runtime mean. */
-export function explainByLog(
+/** Returns the message of a container that ends again and again, with the cause that is the last line of its log. */
+export const explainByLog = (
   { message, reason }: { message: string; reason?: string },
   logTail: string | undefined,
-): string {
-  if (reason !== 'CrashLooping') return message;
-  const last = logTail?.trimEnd().split('\n').at(-1) ?? '';
-  const cause = CAUSES.find(([printed]) => printed.test(last) || printed.test(message))?.[1];
-  return cause === undefined ? message : `${message.replace(/\.?$/, '.')} ${cause}`;
-}
+): string =>
+  reason === 'CrashLooping'
+    ? explainStartFailure(message, logTail?.trimEnd().split('\n').at(-1))
+    : message;

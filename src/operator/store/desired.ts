@@ -145,6 +145,8 @@ function buildPodSpec(
           readOnlyRootFilesystem: true,
           capabilities: { drop: ['ALL'] },
         },
+        // As for the database: its last lines say why it does not start.
+        terminationMessagePolicy: 'FallbackToLogsOnError',
         readinessProbe: { ...answers, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
         livenessProbe: { ...answers, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
         volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],

@@ -118,6 +118,27 @@ test.each<[string, KubeObject, object]>([
         'Container postgres ends with exit code 1 again and again: FATAL: incompatible DETAIL: initialized by 16.',
     },
   ],
+  [
+    'a database whose image is for another processor',
+    pod(
+      waitingFor('CrashLoopBackOff', {
+        name: 'postgres',
+        restartCount: 3,
+        lastState: {
+          terminated: {
+            exitCode: 255,
+            reason: 'Error',
+            message: 'exec /usr/local/bin/gx-postgres: exec format error\n',
+          },
+        },
+      }),
+    ),
+    {
+      message: expect.stringMatching(
+        /^Container postgres ends with exit code 255 again and again: exec .*: exec format error\. The image is for another processor than that of the node: build it for both/,
+      ) as string,
+    },
+  ],
   ['too little memory', pod(ended(137, 3, 'OOMKilled')), { reason: 'OOMKilled', final: true }],
   [
     'a database that can not be migrated',
