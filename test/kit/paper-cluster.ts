@@ -27,6 +27,7 @@ import type {
 import { statusFor } from './fake-kubelet.ts';
 import { silentLog } from './log.ts';
 import { settings } from './objects.ts';
+import { buildStandIn } from './stand-in.ts';
 import { recorded, type Record } from './recorded-reads.ts';
 
 /*
@@ -120,8 +121,8 @@ export function paperCluster(
       kube,
       caches: seen,
       table: OPERATOR_KINDS,
-      missing: { has: () => false },
-      routeParents: { features: undefined },
+      missing: buildStandIn({ has: () => false }),
+      routeParents: buildStandIn({ features: undefined }),
       writer,
       settings: settings(overrides),
       branches: { look: () => undefined },
@@ -130,7 +131,7 @@ export function paperCluster(
       buildTurns: new InTurn(),
       backupTurns: new InTurn(),
       restartTurns: new TakenTurns(),
-      ports: { keep: async () => ({}) },
+      ports: buildStandIn({ keep: async () => ({}) }),
       absences: () => [],
       work: {
         getSummary: () => undefined,

@@ -3,6 +3,7 @@ import type { ParentRef } from '../../src/config/platform/routes.ts';
 import { Forbidden, Unavailable } from '../../src/errors.ts';
 import type { Kube } from '../../src/kube/kube.ts';
 import { RouteParents } from '../../src/operator/view/route-parents.ts';
+import { buildStandIn } from '../kit/stand-in.ts';
 import { silentLog } from '../kit/log.ts';
 
 /* What the operator knows about the Gateways that routes are attached to. */
@@ -24,7 +25,7 @@ function parentsOf(answers: Answers, parents: ParentRef[] = [PUBLIC]) {
     return answer;
   };
   const known = new RouteParents({
-    kube: { find: find as Kube['find'] },
+    kube: buildStandIn({ find: find as Kube['find'] }),
     parents,
     changed: () => (changes += 1),
     log: silentLog(),

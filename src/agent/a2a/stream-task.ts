@@ -18,7 +18,7 @@ import {
 import { loadTaskState, type FoundTask } from './tasks.ts';
 
 export type StreamDeps = {
-  readers: Pick<Readers, 'followRun' | 'readEventsAfter' | 'readEventsFromStart'>;
+  readers: Readers;
   db: Database;
   host: GraphHost;
 };

@@ -10,7 +10,7 @@ const LOOK = 30_000;
 const OTHERS = 50;
 const RETRY = 1000;
 
-export type ClockDeps = FireDeps & { signals: Pick<Signals, 'send'> };
+export type ClockDeps = FireDeps & { signals: Signals };
 
 /**
  * Fires crons. It knows when the next one is due, and looks at the database then; a cron that is due sooner than the

@@ -27,8 +27,8 @@ export type PinnedThread = { thread_id: string; graph_id: string; revision: stri
 
 type Deps = {
   db: Db;
-  host: Pick<GraphHost, 'call' | 'listNodes'>;
-  signals: Pick<Signals, 'processId' | 'send'>;
+  host: GraphHost;
+  signals: Signals;
   pinning: Pinning;
   log: Log;
 };

@@ -6,7 +6,7 @@ import type { GraphHost } from './host.ts';
 
 /* This file gathers the fields of a thread that a call about its state needs. */
 
-export type ThreadCallDeps = { db: Db; host: Pick<GraphHost, 'listNodes'> };
+export type ThreadCallDeps = { db: Db; host: GraphHost };
 
 type ThreadCall = { thread_id: string; graph_id: string; made_with?: buildJsonObjectSchema };
 

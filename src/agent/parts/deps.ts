@@ -72,7 +72,7 @@ export type AgentDeps = {
   /** Count the events of streams; `store` is there where they go through a key-value store. */
   streamed: {
     publisher: { skipped: number };
-    store: Pick<StoreLog, 'isUp' | 'counts'> | undefined;
+    store: StoreLog | undefined;
   };
   /** Sign the state that clients carry from one request to the next. */
   signing: SigningKeys;

@@ -15,7 +15,7 @@ import { describeAnswer, refused, buildAgentRoutes } from './route.ts';
  * asks for them.
  */
 
-type Deps = Pick<AgentDeps, 'db' | 'bundles' | 'requests'>;
+type Deps = AgentDeps;
 type Bundle = { name: string; files: Record<string, string> };
 
 const route = buildAgentRoutes<[Deps]>('ui');

@@ -58,9 +58,9 @@ type Deps = {
   db: Db;
   worker: string;
   sending: WebhookSending;
-  lookups: Pick<Lookups, 'resolveAddresses' | 'proxies'>;
+  lookups: Lookups;
   /** Where webhooks go that stay within the process. */
-  ownRoutes: Pick<OwnRouteTargets, 'checkPath' | 'sendPost'>;
+  ownRoutes: OwnRouteTargets;
   notification: NotificationOf;
   log: Log;
 };

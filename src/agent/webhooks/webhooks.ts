@@ -11,7 +11,7 @@ type Deps = {
   enabled: boolean;
   /** Names of headers that gx.json has and that are sent to nobody. */
   withheld: string[];
-  courier: Pick<Courier, 'wake'>;
+  courier: Courier;
   ownRoutes: OwnRouteTargets;
   log: Log;
 };

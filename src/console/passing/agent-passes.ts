@@ -25,11 +25,11 @@ export type HeldPass = AgentPass & { madeAt: number; renewAt: number; endsAt: nu
 
 /** Gets passes with the keys of sessions, and keeps each while it is good. */
 export class AgentPasses {
-  readonly #door: Pick<ControlPlaneDoor, 'ask'>;
+  readonly #door: ControlPlaneDoor;
   readonly #kept = new Map<string, HeldPass>();
   readonly #asking = new SharedAnswers<HeldPass>();
 
-  constructor(door: Pick<ControlPlaneDoor, 'ask'>) {
+  constructor(door: ControlPlaneDoor) {
     this.#door = door;
   }
 

@@ -16,9 +16,9 @@ type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
 
 export type AgentPassing = {
-  sessions: Pick<BrowserSessions, 'readSession'>;
-  passes: Pick<AgentPasses, 'getPass' | 'renewPass'>;
-  door: Pick<ProcessDoor, 'ask'>;
+  sessions: BrowserSessions;
+  passes: AgentPasses;
+  door: ProcessDoor;
   /** Returns where the agents of a pass answer. Throws for names that could mean another place. */
   placeOf: (pass: HeldPass) => ProcessPlace & { prefix: string };
   /** Hears that an answer is under way. Returns the function to call when it has ended. */
@@ -220,7 +220,7 @@ const PACE = 1000;
  * that can't be known, the answer ends with the last pass. So a right that is taken away ends it within five minutes.
  */
 function renewWhileAllowed(
-  passes: Pick<AgentPasses, 'getPass'>,
+  passes: AgentPasses,
   asked: PassAsked,
   pass: HeldPass,
   /** Aborted when the answer is over. */

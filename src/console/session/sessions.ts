@@ -21,10 +21,10 @@ export const buildNotSignedIn = (reason: EndOfSession): NotSignedIn => ({
 
 /** Makes sessions and reads them. Nothing is stored here: a session is a sealed cookie in the user's browser. */
 export class BrowserSessions {
-  readonly #seal: Pick<Seal, 'close' | 'open'>;
+  readonly #seal: Seal;
   readonly #now: () => number;
 
-  constructor(seal: Pick<Seal, 'close' | 'open'>, now: () => number = Date.now) {
+  constructor(seal: Seal, now: () => number = Date.now) {
     this.#seal = seal;
     this.#now = now;
   }

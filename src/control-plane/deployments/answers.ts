@@ -12,7 +12,7 @@ import { findActiveRevision, findRevision, buildRevisionConverter } from '../rev
  * secrets.
  */
 export async function answerForDeployment(
-  plane: Pick<ControlPlane, 'config' | 'secrets' | 'stored'>,
+  plane: ControlPlane,
   deployment: DeploymentResource,
   { caller, signal }: CallContext,
 ): Promise<Deployment> {

@@ -60,7 +60,7 @@ const toAnswer = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer
 
 /** Asks the operator for a backup now. `isAwaited`: a clone waits for it, so that it is made fast. */
 export async function startBackup(
-  plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>,
+  plane: ControlPlane,
   id: string,
   { isAwaited = false, ...call }: CallContext & { isAwaited?: boolean },
 ): Promise<BackupRequested> {

@@ -81,7 +81,7 @@ export async function patchDeployment(
 
 /** Returns the objects to write. Throws if a rule forbids it. */
 async function decide(
-  plane: Omit<ControlPlane, 'now'>,
+  plane: ControlPlane,
   body: DeploymentPatchRequest,
   call: CallContext,
   options: PatchOptions,
@@ -150,7 +150,7 @@ type StoredSecret = { ref?: Ref | undefined };
 type Write = { options: PatchOptions; made: StoredSecret; caller: Caller };
 
 async function write(
-  plane: Omit<ControlPlane, 'config'>,
+  plane: ControlPlane,
   step: Step,
   { options, made, caller }: Write,
 ): Promise<DeploymentResource> {

@@ -46,7 +46,7 @@ export function deployAgain(
 
 /** Throws unless REST users may start pods of this template, which kubectl may have written. */
 async function checkAllowed(
-  plane: Omit<ControlPlane, 'now'>,
+  plane: ControlPlane,
   resource: DeploymentResource,
   call: CallContext,
 ): Promise<void> {
@@ -61,7 +61,7 @@ async function checkAllowed(
 }
 
 async function write(
-  plane: Omit<ControlPlane, 'config'>,
+  plane: ControlPlane,
   { deployment, revision }: { deployment: DeploymentResource; revision: RevisionResource },
   caller: Caller,
 ): Promise<DeploymentResource> {

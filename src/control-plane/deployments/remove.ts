@@ -38,7 +38,7 @@ function isGone(error: unknown): boolean {
 
 /** Marks in the spec the further things that the operator is to delete. */
 async function mark(
-  { kube, stored }: Omit<ControlPlane, 'config'>,
+  { kube, stored }: ControlPlane,
   { metadata, spec }: DeploymentResource,
   { removal, caller }: { removal: Removal; caller: Caller },
 ): Promise<void> {

@@ -55,7 +55,7 @@ export function checkRestoreFields(
   ];
 }
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
+type Plane = ControlPlane;
 
 /**
  * Throws if the objects in this cluster show that a restore can't be: an unknown backup, a moment that is not kept, or

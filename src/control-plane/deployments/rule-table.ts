@@ -147,7 +147,7 @@ function checkRule(rule: DeploymentRule, change: DeploymentChange, context: Rule
  * the platform's.
  */
 export async function requireCluster(
-  plane: Pick<ControlPlane, 'config' | 'kube' | 'stored'>,
+  plane: ControlPlane,
   change: DeploymentChange,
   { name, namespace, ...call }: CallContext & { name: string; namespace: string },
 ): Promise<void> {

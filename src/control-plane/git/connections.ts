@@ -23,7 +23,7 @@ import type { GitPlaces } from '../../git/places.ts';
 import { resolveCallableAddresses } from '../../http/outgoing/checked-request.ts';
 import { parseRepoAddress, type RepoAddress } from '../../schema/platform/source/repo-url.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'stored'>;
+type Plane = ControlPlane;
 type SecretPlane = { config: ControlPlaneConfig; kube: CountedKube };
 
 /** Returns the connections to git hosts that belong to a tenant. */

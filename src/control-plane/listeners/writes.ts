@@ -17,7 +17,7 @@ import { TENANT } from '../../schema/platform/objects/labels.ts';
 import { findOverlap, isByPattern } from '../../schema/platform/spec/route-place.ts';
 import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
+type Plane = ControlPlane;
 type ListenerDeps = { config: ControlPlaneConfig; stored: Stored };
 
 export const listOwnListeners = (

@@ -15,7 +15,7 @@ const PATIENCE = 30_000;
 const AT_ONCE = { namespace: 4, tenant: 6, all: 8 };
 const BUSY = 'Too many logs are being read; try again later.';
 
-type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'config' | 'stored'>;
+type Plane = ControlPlane;
 /** Names a source of lines: they are the same for all who ask for the same. */
 export const buildSourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
   `${deployment.metadata.uid} ${revision?.metadata.uid ?? ''} ${type}`;

@@ -67,7 +67,7 @@ export type TakeLines = (lines: Line[], missed: boolean) => void | Promise<void>
  * whose logs were left out, because there are too many.
  */
 export async function readPodLogs(
-  plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>,
+  plane: ControlPlane,
   request: LogRequest,
   take: TakeLines,
 ): Promise<number> {

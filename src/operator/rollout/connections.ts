@@ -29,7 +29,7 @@ export type Connections = {
   problem?: string;
 };
 
-type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
+type Sizes = OperatorSettings;
 
 const countPods = (of: Templated, settings: Sizes): number =>
   Math.max(1, resolveMaxReplicas(of, 'api', settings) + resolveMaxReplicas(of, 'queue', settings));

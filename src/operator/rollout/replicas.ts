@@ -9,7 +9,7 @@ export type Templated = {
     Partial<Pick<RevisionResource['spec'], 'source' | 'sourceConfig'>>;
 };
 
-type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
+type Settings = OperatorSettings;
 
 /** Returns the sizes that a spec names. Deployments from git name none: theirs follow from their type. */
 function resolveSizes(

@@ -4,10 +4,7 @@ import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { resolveMinReplicas, type Templated } from './replicas.ts';
 
 /** Returns true if a deployment may sleep: its spec asks for no pod at least, and a gateway is installed. */
-export const isSleeper = (
-  of: Templated,
-  settings: Pick<OperatorSettings, 'profile' | 'gateway'>,
-): boolean =>
+export const isSleeper = (of: Templated, settings: OperatorSettings): boolean =>
   settings.gateway !== undefined &&
   resolveMinReplicas(of, 'api', settings) === 0 &&
   resolveMinReplicas(of, 'queue', settings) === 0;

@@ -22,8 +22,8 @@ export type OperatorDeps = {
   /** The kinds of objects that it works with. */
   table: KindTable;
   /** The optional kinds that the cluster does not have. */
-  missing: Pick<MissingKinds, 'has'>;
-  routeParents: Pick<RouteParents, 'features'>;
+  missing: MissingKinds;
+  routeParents: RouteParents;
   settings: OperatorSettings;
   branches: BranchView;
   buildLooks: BuildLooksView;
@@ -35,7 +35,7 @@ export type OperatorDeps = {
   backupTurns: InTurn;
   /** The databases that may restart now. */
   restartTurns: TakenTurns;
-  ports: Pick<PortKeeper, 'keep'>;
+  ports: PortKeeper;
   /** Returns when no operator worked. */
   absences: () => TimeSpan[];
   work: WorkView;

@@ -21,9 +21,9 @@ const COUNT = 22_768;
 type Wish = { gateway: boolean; node: number | undefined };
 
 type Options = {
-  kube: Pick<Kube, 'find' | 'apply'>;
+  kube: Kube;
   namespace: string;
-  caches: Pick<Caches, 'deployments'>;
+  caches: Caches;
 };
 
 /**

@@ -9,7 +9,7 @@ import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 const LOOK = 60_000;
 
 type Options = {
-  kube: Pick<Kube, 'find'>;
+  kube: Kube;
   /** The parents of all routes. None: nobody asks for their features. */
   parents: readonly ParentRef[];
   /** Called when a look finds other features than the one before. */
@@ -74,7 +74,7 @@ type GatewayClass = KubeObject & { status?: { supportedFeatures?: (string | { na
 
 async function readParentFeatures(
   { name, namespace, kind = 'Gateway' }: ParentRef,
-  kube: Pick<Kube, 'find'>,
+  kube: Kube,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
   // Without a namespace, the parents of each deployment are others.

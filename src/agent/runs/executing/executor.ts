@@ -47,12 +47,9 @@ type Deps = {
   signals: Signals;
   tickets: Tickets;
   jobs: JobSettings;
-  webhooks: Pick<Webhooks, 'wake'>;
+  webhooks: Webhooks;
   tracing: Tracing | undefined;
-  endedRuns: Pick<
-    EndedRuns,
-    'countBegun' | 'decideCounting' | 'recordTokens' | 'countEnded' | 'removeRun'
-  >;
+  endedRuns: EndedRuns;
   /** Whether spans hold the inputs and outputs of runs, and whether requests of graphs carry their traces on. */
   traces: { contents: boolean; passesOn: boolean } | undefined;
   /** Whether clients hear where a graph failed. */

@@ -30,8 +30,8 @@ type Deps = {
   signals: Signals;
   readers: Readers;
   eventLog: { lifeSeconds: number; tail: EventTail | undefined };
-  executor: Pick<Executor, 'listAttempts' | 'has' | 'stop'>;
-  endedRuns: Pick<EndedRuns, 'countLost'>;
+  executor: Executor;
+  endedRuns: EndedRuns;
   pump: { works: boolean };
   jobs: JobSettings;
   log: Log;

@@ -24,7 +24,7 @@ import type { Readers } from '../reading/readers.ts';
 /** The parts that making runs needs. */
 export type CreateDeps = InsertDeps &
   PlanDeps & {
-    readers: Pick<Readers, 'expectRun' | 'followRun' | 'end'>;
+    readers: Readers;
     requests: {
       /** Returns the address under which the client finds this server, without a slash at its end. */
       address: (request: AskedPlace) => string;

@@ -34,12 +34,12 @@ import {
 /** The parts that planning a run needs. */
 export type PlanDeps = {
   db: Db;
-  batched: Pick<BatchedStatements, 'runContext'>;
+  batched: BatchedStatements;
   graphs: string[];
   pinning: Pinning;
-  host: Pick<GraphHost, 'listNodes' | 'permitEvents'>;
+  host: GraphHost;
   jobs: JobSettings;
-  webhooks: Pick<Webhooks, 'resolveTarget'>;
+  webhooks: Webhooks;
   requests: {
     /** Returns whether a header, by its lower-case name, becomes a configurable value of the request's runs. */
     passes: (header: string) => boolean;
@@ -175,7 +175,7 @@ export function checkCall(
     host,
     jobs,
     webhooks,
-  }: Pick<PlanDeps, 'graphs' | 'jobs' | 'webhooks'> & { host: Pick<GraphHost, 'listNodes'> },
+  }: Pick<PlanDeps, 'graphs' | 'jobs' | 'webhooks'> & { host: GraphHost },
   body: RunCreate,
   from: Pick<RunContext, 'graph_id' | 'config'>,
 ): void {

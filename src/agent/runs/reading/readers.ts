@@ -36,9 +36,9 @@ import { ThreadRegistrations } from './thread-registrations.ts';
 
 type Deps = {
   db: Db;
-  batched: Pick<BatchedStatements, 'keptEvents'>;
+  batched: BatchedStatements;
   bus: Bus;
-  signals: Pick<Signals, 'processId' | 'send'>;
+  signals: Signals;
   eventLog: StreamLog;
 };
 

@@ -19,7 +19,7 @@ import { buildThreadSnapshot } from './snapshot.ts';
 
 type Deps = {
   db: Db;
-  batched: Pick<BatchedStatements, 'keptEvents'>;
+  batched: BatchedStatements;
   eventLog: StreamLog;
   signals: Signals;
 };

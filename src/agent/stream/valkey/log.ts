@@ -50,7 +50,7 @@ type Entry = { run: HeldRun; readers: string[]; events: RunEvent[]; store: boole
 type Deps = {
   db: Db;
   store: EventStore;
-  table: Pick<EventLog, 'append' | 'waitUntilWritten' | 'lifeSeconds'>;
+  table: EventLog;
   wake(run: RunPart, readers: string[]): Promise<void>;
   log: Log;
 };

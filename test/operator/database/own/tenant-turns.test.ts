@@ -10,6 +10,7 @@ import { TakenTurns } from '../../../../src/operator/view/taken-turns.ts';
 import { API_VERSION } from '../../../../src/schema/platform/objects/api-group.ts';
 import { RENEW_DATABASE, TENANT } from '../../../../src/schema/platform/objects/labels.ts';
 import { names } from '../../../../src/schema/names.ts';
+import { buildStandIn } from '../../../kit/stand-in.ts';
 import { deployment, settings } from '../../../kit/objects.ts';
 
 /* Databases of two tenants, one of which has two namespaces, and of a namespace that belongs to nobody. */
@@ -67,10 +68,10 @@ function observed() {
   const deps: Partial<OperatorDeps> = {
     caches,
     table: OPERATOR_KINDS,
-    missing: { has: () => false },
-    routeParents: { features: undefined },
+    missing: buildStandIn({ has: () => false }),
+    routeParents: buildStandIn({ features: undefined }),
     settings: settings({}),
-    ports: { keep: async () => ({}) },
+    ports: buildStandIn({ keep: async () => ({}) }),
     work: {
       getSummary: () => undefined,
       queue: () => undefined,

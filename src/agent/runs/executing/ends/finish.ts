@@ -35,7 +35,7 @@ type Deps = {
   signals: Signals;
   eventLog: StreamLog;
   host: GraphHost;
-  webhooks: Pick<Webhooks, 'wake'>;
+  webhooks: Webhooks;
   log: Log;
 };
 

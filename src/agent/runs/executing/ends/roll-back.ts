@@ -13,7 +13,7 @@ type Deps = {
   db: Db;
   publisher: Publisher;
   readers: Readers;
-  webhooks: Pick<Webhooks, 'wake'>;
+  webhooks: Webhooks;
   log: Log;
 };
 
