@@ -67,7 +67,7 @@ function parseEntry(text: string | undefined): CatalogueEntry | undefined {
 export type Receiver = { postgres: string; keys: readonly string[] };
 
 /** The entries of early backups lack some facts. */
-type KnownEntry = CatalogueEntry & Partial<CatalogueEntry>;
+type KnownEntry = Partial<CatalogueEntry> & { name: string; postgres: string };
 
 const parseMajor = (version: string): number => Number.parseInt(version, 10);
 

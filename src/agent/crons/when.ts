@@ -8,8 +8,6 @@ export type CronWhen = Pick<
   'schedule' | 'timezone' | 'end_time' | 'next_run_date' | 'enabled'
 >;
 
-type ScheduleFields = CronPatch;
-
 /** Returns the next date on which a cron fires; null when there is none before its end. */
 export function findNextDate(
   when: When,
@@ -24,7 +22,7 @@ const toEndTime = (text: string | null | undefined): string | null =>
 
 /** Returns when a new cron fires. Throws `Invalid` for a schedule, a zone or an end that can't be read. */
 export function buildCronWhen(
-  { schedule, ...asked }: ScheduleFields & { schedule: string },
+  { schedule, ...asked }: CronPatch & { schedule: string },
   now: Date,
 ): CronWhen {
   const when = { schedule, timezone: asked.timezone ?? null };
@@ -41,11 +39,7 @@ export function buildCronWhen(
 /**
  * Returns when the changed cron fires. Ticks missed while it was disabled stay missed. Throws as `buildCronWhen` does.
  */
-export function mergeCronWhen(
-  held: CronWhen,
-  asked: ScheduleFields & CronPatch,
-  now: Date,
-): CronWhen {
+export function mergeCronWhen(held: CronWhen, asked: CronPatch, now: Date): CronWhen {
   const when = {
     schedule: asked.schedule ?? held.schedule,
     timezone: asked.timezone === undefined ? held.timezone : asked.timezone,

@@ -15,10 +15,9 @@ import { describeAnswer, refused, buildAgentRoutes } from './route.ts';
  * asks for them.
  */
 
-type Deps = AgentDeps;
 type Bundle = { name: string; files: Record<string, string> };
 
-const route = buildAgentRoutes<[Deps]>('ui');
+const route = buildAgentRoutes<[AgentDeps]>('ui');
 const TYPES: Record<string, string> = {
   '.js': 'text/javascript',
   '.css': 'text/css',
@@ -32,7 +31,7 @@ function bundleNamed({ bundles }: { bundles: Bundles }, name: string): Bundle {
 
 /** Returns the bundle of the assistant that a page streams, which it names by its graph or by its id. */
 async function loadBundle(
-  { db, bundles }: Deps,
+  { db, bundles }: AgentDeps,
   asked: string,
   caller: AgentCaller,
 ): Promise<Bundle> {

@@ -114,8 +114,8 @@ function checkTarget(value: unknown): string[] {
   ];
 }
 
-type GivenS3 = S3Target & Partial<S3Target> & { secretName: string };
-type TargetSetting = { name: string } & (GivenS3 | (ClaimTarget & Partial<ClaimTarget>));
+type GivenS3 = Partial<S3Target> & { endpoint: string; bucket: string; secretName: string };
+type TargetSetting = { name: string } & (GivenS3 | (Partial<ClaimTarget> & { claim: string }));
 
 function toNamedTarget({ name, prefix: folder = '', ...given }: TargetSetting): {
   name: string;

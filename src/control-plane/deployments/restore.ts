@@ -55,14 +55,12 @@ export function checkRestoreFields(
   ];
 }
 
-type Plane = ControlPlane;
-
 /**
  * Throws if the objects in this cluster show that a restore can't be: an unknown backup, a moment that is not kept, or
  * missing keys. The condition `Restored` reports the rest, which only the catalogue knows.
  */
 export async function checkRestore(
-  plane: Plane,
+  plane: ControlPlane,
   { database, secrets }: DeploymentCreateRequest,
   { namespace, ...call }: CallContext & { namespace: string },
 ): Promise<void> {
@@ -84,7 +82,7 @@ export async function checkRestore(
 
 /** Asks for a backup of the original, which the new deployment waits for. */
 export async function startClone(
-  plane: Plane,
+  plane: ControlPlane,
   { database }: DeploymentCreateRequest,
   call: CallContext,
 ): Promise<CloneRequest | undefined> {
@@ -100,7 +98,7 @@ export async function startClone(
 
 /** Returns the newest backup of an original, whose data needs the same keys. Throws if it can't be cloned. */
 async function requireNewest(
-  plane: Plane,
+  plane: ControlPlane,
   id: string,
   { caller, signal }: CallContext,
 ): Promise<BackupResource | undefined> {
@@ -120,7 +118,7 @@ async function requireNewest(
 }
 
 export async function requireConfigMap(
-  { kube }: Plane,
+  { kube }: ControlPlane,
   name: string,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<void> {
@@ -132,7 +130,7 @@ export async function requireConfigMap(
 }
 
 async function listBackupsIn(
-  { kube }: Plane,
+  { kube }: ControlPlane,
   namespace: string,
   signal: AbortSignal,
 ): Promise<BackupResource[]> {
@@ -140,7 +138,7 @@ async function listBackupsIn(
 }
 
 export async function requireBackupByName(
-  plane: Plane,
+  plane: ControlPlane,
   name: string,
   { namespace, ...call }: CallContext & { namespace: string },
 ): Promise<BackupResource> {
@@ -162,7 +160,7 @@ export async function requireBackupByName(
 }
 
 export async function findDeploymentBackup(
-  plane: Plane,
+  plane: ControlPlane,
   { deployment_id: id, target, at }: RestoreAsked,
   { caller, signal }: CallContext,
 ): Promise<BackupResource | undefined> {

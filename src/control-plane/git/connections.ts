@@ -23,12 +23,11 @@ import type { GitPlaces } from '../../git/places.ts';
 import { resolveCallableAddresses } from '../../http/outgoing/checked-request.ts';
 import { parseRepoAddress, type RepoAddress } from '../../schema/platform/source/repo-url.ts';
 
-type Plane = ControlPlane;
 type SecretPlane = { config: ControlPlaneConfig; kube: CountedKube };
 
 /** Returns the connections to git hosts that belong to a tenant. */
 export const listOwnIntegrations = (
-  { integrations }: Plane,
+  { integrations }: ControlPlane,
   tenantId: string,
 ): KnownIntegration[] => integrations.listAll().filter((known) => known.tenantId === tenantId);
 
@@ -55,7 +54,7 @@ export async function findIntegration(
 
 /** Returns the repositories that a connection may build, from its host or from its own list. */
 export async function listRepositories(
-  plane: Plane,
+  plane: ControlPlane,
   integration: KnownIntegration,
   signal: AbortSignal,
 ): Promise<ListedRepository[]> {
@@ -91,7 +90,7 @@ async function fetchToken(
  * written first: without the resource nothing uses them.
  */
 export async function createIntegration(
-  plane: Omit<Plane, 'stored'>,
+  plane: Omit<ControlPlane, 'stored'>,
   body: GitIntegrationRequest,
   { caller, signal }: CallContext,
 ): Promise<KnownIntegration> {
@@ -183,7 +182,7 @@ async function removeSecrets(
 
 /** Removes a connection that no deployment names, and the Secrets that were made with it. */
 export async function removeIntegration(
-  plane: Omit<Plane, 'gitPlaces'>,
+  plane: Omit<ControlPlane, 'gitPlaces'>,
   id: string,
   call: CallContext,
 ): Promise<void> {

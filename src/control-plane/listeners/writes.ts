@@ -17,7 +17,6 @@ import { TENANT } from '../../schema/platform/objects/labels.ts';
 import { findOverlap, isByPattern } from '../../schema/platform/spec/route-place.ts';
 import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';
 
-type Plane = ControlPlane;
 type ListenerDeps = { config: ControlPlaneConfig; stored: Stored };
 
 export const listOwnListeners = (
@@ -43,7 +42,7 @@ export async function findListener(
  * Creates a listener for namespaces that no other listener has. Of two requests at once, in any replica, one gets 409.
  */
 export async function createListener(
-  plane: Plane,
+  plane: ControlPlane,
   body: ListenerCreateRequest,
   { caller }: CallContext,
 ): Promise<ListenerResource> {
@@ -78,7 +77,7 @@ export async function createListener(
 }
 
 export async function patchListener(
-  plane: Plane,
+  plane: ControlPlane,
   id: string,
   { body, ...call }: CallContext & { body: ListenerPatchRequest },
 ): Promise<ListenerResource> {
@@ -117,7 +116,7 @@ export async function patchListener(
 
 /** Throws unless a listener may have these namespaces instead of its own. */
 async function checkChange(
-  plane: Plane,
+  plane: ControlPlane,
   namespaces: string[],
   claim: Claim & { own: ListenerResource },
 ): Promise<void> {
@@ -164,7 +163,7 @@ function checkHosts(
 }
 
 export async function removeListener(
-  plane: Omit<Plane, 'listenerLock'>,
+  plane: Omit<ControlPlane, 'listenerLock'>,
   id: string,
   call: CallContext,
 ): Promise<void> {

@@ -15,7 +15,6 @@ const PATIENCE = 30_000;
 const AT_ONCE = { namespace: 4, tenant: 6, all: 8 };
 const BUSY = 'Too many logs are being read; try again later.';
 
-type Plane = ControlPlane;
 /** Names a source of lines: they are the same for all who ask for the same. */
 export const buildSourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
   `${deployment.metadata.uid} ${revision?.metadata.uid ?? ''} ${type}`;
@@ -25,12 +24,12 @@ export const buildSourceId = ({ deployment, revision, type = 'deploy' }: LogSour
  * is under way share the next one.
  */
 export class LogReads {
-  readonly #plane: Plane;
+  readonly #plane: ControlPlane;
   readonly #places = new Places();
   readonly #running = new Map<string, Promise<number>>();
   readonly #waiting = new Map<string, { takes: TakeLines[]; done: Promise<number> }>();
 
-  constructor(plane: Plane) {
+  constructor(plane: ControlPlane) {
     this.#plane = plane;
   }
 

@@ -92,7 +92,9 @@ const buildLookup =
   };
 
 /** Without a way the request goes wherever the name leads. */
-type Sending = RequestOptions & {
+type Sending = {
+  method?: string | undefined;
+  signal?: AbortSignal | undefined;
   way: Way | undefined;
   headers: Record<string, string>;
   body?: string | Uint8Array | undefined;

@@ -29,13 +29,11 @@ export type Connections = {
   problem?: string;
 };
 
-type Sizes = OperatorSettings;
-
-const countPods = (of: Templated, settings: Sizes): number =>
+const countPods = (of: Templated, settings: OperatorSettings): number =>
   Math.max(1, resolveMaxReplicas(of, 'api', settings) + resolveMaxReplicas(of, 'queue', settings));
 
 /** Returns the number that the pods need at least, during a switch too, as far as a database takes so many. */
-export const countNeededConnections = (of: Templated, settings: Sizes): number =>
+export const countNeededConnections = (of: Templated, settings: OperatorSettings): number =>
   Math.min(LIMIT, countMinConnections(countPods(of, settings)));
 
 const countMinConnections = (pods: number): number => RESERVED + GENERATIONS * pods * LEAST;
@@ -44,7 +42,7 @@ const countMinConnections = (pods: number): number => RESERVED + GENERATIONS * p
  * Returns the connections that a spec asks for. A number that it gives stands; the installation's default grows with
  * the pods, so that each gets as many as it needs.
  */
-export function resolveConnections(of: Templated, settings: Sizes): Connections {
+export function resolveConnections(of: Templated, settings: OperatorSettings): Connections {
   const asked = of.spec.template.resourceSpec?.dbMaxConnections;
   const pods = countPods(of, settings);
   const needed = countMinConnections(pods);
@@ -57,7 +55,7 @@ export function resolveConnections(of: Templated, settings: Sizes): Connections 
 /** Returns the connections of one pod, api or queue, of a database that takes `max`. */
 export function countConnectionsPerPod(
   of: Templated,
-  settings: Sizes,
+  settings: OperatorSettings,
   { max, keepsWork }: { max: number; keepsWork: boolean },
 ): number {
   const generations = keepsWork ? KEEPING_GENERATIONS : GENERATIONS;

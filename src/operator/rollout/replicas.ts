@@ -9,12 +9,10 @@ export type Templated = {
     Partial<Pick<RevisionResource['spec'], 'source' | 'sourceConfig'>>;
 };
 
-type Settings = OperatorSettings;
-
 /** Returns the sizes that a spec names. Deployments from git name none: theirs follow from their type. */
 function resolveSizes(
   { spec }: Templated,
-  { profile, gateway }: Settings,
+  { profile, gateway }: OperatorSettings,
 ): NonNullable<RevisionResource['spec']['template']['resourceSpec']> {
   const type = spec.source === 'git' ? spec.sourceConfig?.deploymentType : undefined;
   if (spec.template.resourceSpec !== undefined || type === undefined)
@@ -35,7 +33,7 @@ export const chooseWithinLimit = (
 export function resolveMinReplicas(
   of: Templated,
   component: WorkloadComponent,
-  settings: Settings,
+  settings: OperatorSettings,
 ): number {
   const { minScale, maxScale, queueMinScale, queueMaxScale } = resolveSizes(of, settings);
   const api = chooseWithinLimit(minScale, settings.profile.replicas, maxScale);
@@ -49,7 +47,7 @@ export function resolveMinReplicas(
 export function resolveWantedReplicas(
   of: Templated,
   component: WorkloadComponent,
-  settings: Settings,
+  settings: OperatorSettings,
 ): number {
   const least = resolveMinReplicas(of, component, settings);
   const isToAnswer =
@@ -66,7 +64,7 @@ export function resolveWantedReplicas(
 export function resolveMaxReplicas(
   of: Templated,
   component: WorkloadComponent,
-  settings: Settings,
+  settings: OperatorSettings,
 ): number {
   const least = resolveWantedReplicas(of, component, settings);
   // A deployment that may sleep needs a pod of each kind while it is awake.

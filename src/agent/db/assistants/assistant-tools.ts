@@ -17,12 +17,10 @@ const TOOL = `plain || case when row_number() over (partition by plain order by 
 
 const SUFFIX = /_[0-9a-f]{8}$/;
 
-type Visible = AssistantFilters;
-
 /** Returns tools in the order of their names, those behind `after`. */
 export function listAssistantTools(
   db: Db,
-  visible: Visible,
+  visible: AssistantFilters,
   { after, limit }: { after: string | undefined; limit: number },
 ): Promise<AssistantTool[]> {
   return loadTools(
@@ -37,7 +35,7 @@ export function listAssistantTools(
 /** Returns the assistant of that name; undefined if there is none that may be seen. */
 export async function findAssistantTool(
   db: Db,
-  visible: Visible,
+  visible: AssistantFilters,
   tool: string,
 ): Promise<AssistantTool | undefined> {
   const plain = [tool, tool.replace(SUFFIX, '')];
@@ -52,7 +50,7 @@ export async function findAssistantTool(
 
 async function loadTools(
   db: Db,
-  visible: Visible,
+  visible: AssistantFilters,
   conditions: (parameter: (value: unknown) => string) => [ofAssistant: string, ofTool: string],
   limit: number,
 ): Promise<AssistantTool[]> {
