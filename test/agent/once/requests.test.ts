@@ -479,6 +479,7 @@ test('the document names the header on each route that makes something', async (
   );
   expect(found.toSorted()).toEqual([
     'post /ag-ui/{assistant_id}',
+    'post /copilotkit/agent/{assistant_id}/run',
     'post /mcp',
     'post /runs',
     'post /runs/batch',
