@@ -1,13 +1,13 @@
 import type { GraphHost } from '../graphs/host.ts';
 import type { Database } from '../db/base/pool.ts';
 import { NotFound, Problem } from '../../errors.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import { findTask, type TaskRun } from '../db/runs/tasks.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { loadThreadCall } from '../graphs/thread-call.ts';
+import type { Json } from '../../schema/json.ts';
 
 /* Tasks by their ids, and the states that they left. */
 
@@ -70,7 +70,7 @@ export async function loadTaskState(
   { run_id, thread_id, graph_id }: TaskRun,
 ): Promise<unknown> {
   const call = await loadThreadCall({ db, host }, { thread_id, graph_id });
-  const [last] = parseJsonText<buildJsonObjectSchema[]>(
+  const [last] = parseJsonText<Json[]>(
     await host.call('history', { ...call, limit: 1, metadata: { run_id } }),
   );
   return last?.['values'];

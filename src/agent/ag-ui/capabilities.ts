@@ -9,7 +9,7 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { permitAssistant } from '../runs/making/permit-run.ts';
 
 /** Agents that a list has at most. */
-const MOST_AGENTS = 1000;
+const MAX_AGENTS = 1000;
 
 /** The paths of CopilotKit's runtime are those of this version. */
 const COPILOTKIT = '1.75.0';
@@ -89,13 +89,13 @@ async function searchAgents(
 ): Promise<Partial<Assistant>[]> {
   const { permits } = await askPermission(caller, 'assistants:search', {
     metadata: {},
-    limit: MOST_AGENTS,
+    limit: MAX_AGENTS,
     offset: 0,
   });
   const order = { sort_by: 'created_at', sort_order: 'asc' } as const;
   return searchAssistants(db, {
     metadata: {},
-    limit: MOST_AGENTS,
+    limit: MAX_AGENTS,
     offset: 0,
     graphs,
     seen: permits,

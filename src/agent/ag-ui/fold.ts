@@ -6,7 +6,7 @@ import { addEventOwner, type AgUiEvent, type RunOutcome } from './events.ts';
 import { diffJson } from './json-patch.ts';
 import {
   buildClientMessage,
-  buildParts,
+  buildContentParts,
   findOpenCalls,
   readCalls,
   readMessages,
@@ -204,7 +204,7 @@ export class AgUiFold {
 
   #addResult(toolCallId: string, given: unknown, owner: string | undefined): AgUiEvent[] {
     if (given === undefined || this.#list.isAnswered(toolCallId)) return [];
-    const content = this.#view.isOld ? readContentText(given) : buildParts(given);
+    const content = this.#view.isOld ? readContentText(given) : buildContentParts(given);
     const messageId = this.#list.addAnswer(toolCallId, content, owner);
     const result = { type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' };
     return [addEventOwner(result, owner)];

@@ -63,7 +63,7 @@ export function planMessages(
       ? [{ ...graph, id: before['id'] }]
       : [];
   });
-  const messages = [...replaced, ...leaveCutCalls(fresh.map(({ graph }) => graph!))];
+  const messages = [...replaced, ...removeCutCalls(fresh.map(({ graph }) => graph!))];
   const last = spoken.at(-1);
   const isAgain =
     messages.length === 0 &&
@@ -79,7 +79,7 @@ const isOfAgent = ({ role }: AgUiMessage): boolean => role === 'assistant' || ro
  * Returns the messages without calls that nobody answers, which are those of a stream that was cut: no model goes on
  * from a call without an answer.
  */
-function leaveCutCalls(messages: Json[]): Json[] {
+function removeCutCalls(messages: Json[]): Json[] {
   const open = new Set(findOpenCalls(messages).map(({ id }) => id));
   return messages.flatMap((message) => {
     if (message['type'] !== 'ai' || open.size === 0) return [message];

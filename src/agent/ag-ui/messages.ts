@@ -146,7 +146,7 @@ export function readContentText(content: unknown): string {
 }
 
 /** Returns the parts of a content that clients can show: texts and files. */
-export function buildParts(content: unknown): string | Json[] {
+export function buildContentParts(content: unknown): string | Json[] {
   if (
     !Array.isArray(content) ||
     content.every((block) => !isObject(block) || block['type'] === 'text')
@@ -183,7 +183,7 @@ export function buildClientMessage(
     typeof message['name'] === 'string' && message['name'] !== '' ? { name: message['name'] } : {};
   switch (message['type']) {
     case 'human':
-      return { id, role: 'user', content: buildParts(content), ...named };
+      return { id, role: 'user', content: buildContentParts(content), ...named };
     case 'system':
       return { id, role: 'system', content: readContentText(content), ...named };
     case 'ai': {
@@ -208,7 +208,7 @@ export function buildClientMessage(
         id: getAnswerId(toolCallId),
         role: 'tool',
         toolCallId,
-        content: isOld ? text : buildParts(content),
+        content: isOld ? text : buildContentParts(content),
         ...(message['status'] === 'error' && { error: text }),
       };
     }

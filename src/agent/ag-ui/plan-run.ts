@@ -79,7 +79,7 @@ export async function planAgUiRun(
   const run: RunCreate = {
     assistant_id: resolveAssistantId(assistant, deps.graphs, 'path'),
     ...(query.assistant_version !== undefined && { assistant_version: query.assistant_version }),
-    ...readForwarded(input),
+    ...readForwardedFields(input),
     if_not_exists: 'create',
     stream_resumable: true,
     stream_subgraphs: true,
@@ -96,7 +96,7 @@ export async function planAgUiRun(
 }
 
 /** Returns the fields of a run that `forwardedProps` may set; all else in it is passed over. */
-function readForwarded({ forwardedProps }: RunAgentInput): Partial<RunCreate> {
+function readForwardedFields({ forwardedProps }: RunAgentInput): Partial<RunCreate> {
   const { config, context, metadata }: Json = isObject(forwardedProps) ? forwardedProps : {};
   const configurable = isObject(config) ? config['configurable'] : undefined;
   return {

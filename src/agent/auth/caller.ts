@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Forbidden, Problem } from '../../errors.ts';
 import type { Forwarded } from '../../http/callers/client.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wire/wall/auth.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import { listHandlerNames } from './events.ts';
 import { toFilterPatterns } from './filter.ts';
+import type { Json } from '../../schema/json.ts';
 
 /** Asks the user's handler for one event. Throws its refusal. */
 export type Authorize = (question: {
@@ -69,11 +69,7 @@ export async function askPermission<V extends object>(
 }
 
 /** Returns the value with the fields that the handler changed. It may change a field's value, and not its type. */
-function applyHandlerChanges<V extends object>(
-  asked: V,
-  left: buildJsonObjectSchema,
-  event: AuthEvent,
-): V {
+function applyHandlerChanges<V extends object>(asked: V, left: Json, event: AuthEvent): V {
   const fields = Object.entries(asked).map(([name, before]: [string, unknown]) => {
     const after = left[name];
     const isKept =

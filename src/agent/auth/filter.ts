@@ -1,14 +1,13 @@
 import { Problem } from '../../errors.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { Patterns } from '../db/base/permits.ts';
-import { isObject } from '../../schema/json.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
 /*
  * The filters that handlers return, as patterns. Every operator asks for something that metadata contains, so a filter
  * is a list of alternatives, each an object that the metadata must contain.
  */
 
-type Pattern = buildJsonObjectSchema;
+type Pattern = Json;
 
 /** Groups of groups are as deep as filters go. */
 const MOST_DEPTH = 2;

@@ -1,6 +1,6 @@
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { CALL_FIELDS, type Cron, type CronCall } from '../../schema/agent/cron.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
+import type { Json } from '../../schema/json.ts';
 
 /* This file says what is kept of a cron's call, how clients see it, and which run it asks for. */
 
@@ -10,7 +10,7 @@ export const pickCronCall = (body: CronCall): CronCall =>
     CALL_FIELDS.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]),
   );
 
-const toObject = (value: unknown): buildJsonObjectSchema => (value ?? {}) as buildJsonObjectSchema;
+const toObject = (value: unknown): Json => (value ?? {}) as Json;
 
 /** Returns the cron as clients see it: its payload has the assistant, and the name under which its runs know it. */
 export function toClientCron<C extends Partial<Cron> & Cron>(cron: C): C {

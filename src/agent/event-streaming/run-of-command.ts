@@ -1,4 +1,3 @@
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { STRATEGIES, type MultitaskStrategy, type RunCreate } from '../../schema/agent/run.ts';
 import { CommandError } from './answers.ts';
 import { type Json, isObject } from '../../schema/json.ts';
@@ -40,7 +39,7 @@ export function buildRespondingRun(
       `The thread does not wait at interrupt ${unknown}.`,
     );
   const { update, goto } = params;
-  const command: buildJsonObjectSchema = {
+  const command: Json = {
     resume: Object.fromEntries(responses),
     ...(update !== undefined && update !== null && { update }),
     ...(goto !== undefined && goto !== null && { goto }),

@@ -24,6 +24,7 @@ import {
 } from './cors.ts';
 import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
 import { buildInProcessFetch } from './calls-inside.ts';
+import { buildContextSurrounding } from './context-header.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { buildLocalCors, buildLocalPageGuard } from './local-pages.ts';
@@ -39,10 +40,6 @@ import {
 } from '../routes/system.ts';
 import { buildLogHeaderFilter } from '../runs/making/headers.ts';
 import type { UserCode } from '../user-code/host.ts';
-import { Problem } from '../../errors.ts';
-import { refuseUnstorable } from '../../http/bodies/storable.ts';
-import { isObject, parseJsonOr } from '../../schema/json.ts';
-import { runUnderContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 
 type AppSettings = {
   config: AgentConfig;
@@ -349,54 +346,4 @@ export function createAgentApp(
   custom?.passTo(inside);
   deps.host.serve((asked) => inside(asked));
   return { app, custom, metrics };
-}
-
-const HEADER = 'x-encryption-context';
-
-/** The most bytes of a context as JSON, because it stands beside each value that is encrypted under it. */
-const MOST = 2000;
-
-/**
- * Returns how the work of a request is done: under the context that its header brings, or that the module derives from
- * that and the caller. A request whose caller nobody knows has the one of its header.
- */
-const buildContextSurrounding =
-  (code: UserCode): NonNullable<AppOptions<AgentCaller>['surrounding']> =>
-  async (headers, { guard }) => {
-    const brought = readContext(headers);
-    if (!code.module.derives || guard === undefined)
-      return (work) => runUnderContext(brought, work);
-    const { metadata } = await code.ask('context', { user: guard.user, metadata: brought ?? {} });
-    const context = checkContext(
-      metadata,
-      (sentence) => new Problem(500, `encryption.path: context must return ${sentence}.`),
-    );
-    return (work) => runUnderContext(context, work);
-  };
-
-/** Returns the context that a request brings. Throws a 400 for one that is none. */
-function readContext(headers: IncomingHttpHeaders): EncryptionContext | undefined {
-  const given = headers[HEADER];
-  if (given === undefined) return undefined;
-  const buildContextProblem = (sentence: string): Problem =>
-    new Problem(400, `X-Encryption-Context: It must be ${sentence}, as JSON in base64.`);
-  return checkContext(
-    parseJsonOr(Buffer.from(String(given), 'base64').toString(), undefined),
-    buildContextProblem,
-  );
-}
-
-function checkContext(
-  context: unknown,
-  refused: (sentence: string) => Problem,
-): EncryptionContext | undefined {
-  if (!isObject(context)) throw refused('an object');
-  if (Buffer.byteLength(JSON.stringify(context)) > MOST)
-    throw refused(`an object of at most ${MOST} bytes`);
-  try {
-    refuseUnstorable(context, 'body');
-  } catch {
-    throw refused('an object of values that can be stored');
-  }
-  return Object.keys(context).length === 0 ? undefined : context;
 }

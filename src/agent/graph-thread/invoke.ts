@@ -1,5 +1,4 @@
 import { Problem, Unavailable } from '../../errors.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { chooseGraphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
@@ -30,7 +29,7 @@ import { UnknownNode, findUnknownNode } from '../kernel/nodes.ts';
 import { completeCheckpoint } from './checkpoint-map.ts';
 import { toCommand } from './command.ts';
 import { applyContextDefaults } from './context.ts';
-import { isComposite } from '../../schema/json.ts';
+import { type Json, isComposite } from '../../schema/json.ts';
 
 export type InvokeDeps = {
   make: MakeGraph;
@@ -47,7 +46,7 @@ export type InvokeDeps = {
 
 type Config = Record<string, unknown> & {
   configurable: Record<string, unknown>;
-  context: buildJsonObjectSchema;
+  context: Json;
 };
 
 const { version, langgraphVersion } = readVersions();

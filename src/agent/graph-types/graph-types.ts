@@ -1,7 +1,7 @@
 import type { ts } from '@ts-morph/common';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
 import { TypeSchema, type TypedProject } from './type-schema.ts';
+import type { Json } from '../../schema/json.ts';
 
 /*
  * This file reads the types of a graph. The project brings its own copy of LangGraph, so a graph is known by
@@ -29,7 +29,7 @@ export const isGraphOrBuilder = (type: ts.Type): boolean =>
 /** Returns the schemas of a graph. */
 export function buildTypeSchemas(graph: ts.Type, project: TypedProject): GraphSchemas {
   const checker = project.program.getTypeChecker();
-  const buildSchema = (type: ts.Type | undefined): buildJsonObjectSchema | null =>
+  const buildSchema = (type: ts.Type | undefined): Json | null =>
     (type && new TypeSchema(project).buildSchema(type)) ?? null;
   const getPropertyType = (name: string): ts.Type | undefined => {
     const property = graph.getProperty(name);

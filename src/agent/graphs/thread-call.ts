@@ -1,14 +1,14 @@
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { Db } from '../db/base/pool.ts';
 import { loadLastConfig } from '../db/threads/threads.ts';
 import { buildSystemAssistantId } from '../kernel/ids.ts';
 import type { GraphHost } from './host.ts';
+import type { Json } from '../../schema/json.ts';
 
 /* This file gathers the fields of a thread that a call about its state needs. */
 
 export type ThreadCallDeps = { db: Db; host: GraphHost };
 
-type ThreadCall = { thread_id: string; graph_id: string; made_with?: buildJsonObjectSchema };
+type ThreadCall = { thread_id: string; graph_id: string; made_with?: Json };
 
 /**
  * Returns the thread and its graph. Where a function makes the graph for each call, it is made as for the thread's last

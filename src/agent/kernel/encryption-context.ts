@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
+import type { Json } from '../../schema/json.ts';
 
 /*
  * The context under which the module of `encryption.path` encrypts, `ctx.metadata` to its handlers: whose key a value
@@ -7,7 +7,7 @@ import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
  * it, so that only encrypting asks for it here; decrypting reads it there.
  */
 
-export type EncryptionContext = buildJsonObjectSchema;
+export type EncryptionContext = Json;
 
 // oxlint-disable-next-line house/module-state -- It holds nothing itself: each piece of work has its own context.
 const contexts = new AsyncLocalStorage<EncryptionContext | undefined>();

@@ -1,6 +1,5 @@
 import { Invalid } from '../../errors.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
-import { isComposite } from '../../schema/json.ts';
+import { type Json, isComposite } from '../../schema/json.ts';
 
 /*
  * This file checks the nodes that a call names. LangGraph silently ignores a goal that its graph does not have; here it
@@ -8,7 +7,7 @@ import { isComposite } from '../../schema/json.ts';
  */
 
 /** The part of a call that names goals, as it is sent and as it is stored. */
-type Call = { command?: buildJsonObjectSchema | null };
+type Call = { command?: Json | null };
 
 /**
  * LangGraph's own nodes. A graph is entered at the first, and nothing can go to it. A graph is left at the second, and

@@ -11,7 +11,6 @@ import {
   AssistantSearch,
   AssistantVersions,
 } from '../../schema/agent/assistant.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { buildUuidSchema } from '../../schema/types.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import {
@@ -33,6 +32,7 @@ import { createId } from '../kernel/ids.ts';
 import { cancelRuns, type CancelDeps } from '../runs/executing/cancel.ts';
 import { isGiven } from '../runs/making/kwargs.ts';
 import { describeAnswer, buildPage, refused, buildAgentRoutes } from './route.ts';
+import type { Json } from '../../schema/json.ts';
 
 type Deps = CancelDeps & AgentDeps;
 
@@ -60,10 +60,10 @@ function readContext({
   config,
   context,
 }: {
-  config?: buildJsonObjectSchema | null;
-  context?: buildJsonObjectSchema | null;
-}): buildJsonObjectSchema | null {
-  const configurable = config?.['configurable'] as buildJsonObjectSchema | undefined;
+  config?: Json | null;
+  context?: Json | null;
+}): Json | null {
+  const configurable = config?.['configurable'] as Json | undefined;
   if (isGiven(configurable) && isGiven(context))
     throw new Rejected('context: Cannot specify both configurable and context. Use only one.');
   return isGiven(configurable) ? configurable : (context ?? configurable ?? null);

@@ -24,7 +24,7 @@ const TYPES: Record<string, string> = {
   '.map': 'application/json',
 };
 
-function bundleNamed({ bundles }: { bundles: Bundles }, name: string): Bundle {
+function getBundle({ bundles }: { bundles: Bundles }, name: string): Bundle {
   if (!Object.hasOwn(bundles, name)) throw new NotFound(`gx.json has no "ui" named "${name}".`);
   return { name, files: bundles[name]! };
 }
@@ -35,13 +35,13 @@ async function loadBundle(
   asked: string,
   caller: AgentCaller,
 ): Promise<Bundle> {
-  if (Object.hasOwn(bundles, asked) || !isUuid(asked)) return bundleNamed({ bundles }, asked);
+  if (Object.hasOwn(bundles, asked) || !isUuid(asked)) return getBundle({ bundles }, asked);
   const assistant_id = asked.toLowerCase();
   const { permits } = await askPermission(caller, 'assistants:read', {
     assistant_id,
     metadata: {},
   });
-  return bundleNamed({ bundles }, (await loadAssistant({ db }, assistant_id, permits)).graph_id);
+  return getBundle({ bundles }, (await loadAssistant({ db }, assistant_id, permits)).graph_id);
 }
 
 const escapeHtml = (value: string): string =>
@@ -118,7 +118,7 @@ export const uiRoutes = bindRoutes([
     }),
     answers: { 200: describeAnswer('The file.'), ...refused },
     handler: ({ params, query }, deps) => {
-      const bundle = bundleNamed(deps, params.name);
+      const bundle = getBundle(deps, params.name);
       if (!Object.hasOwn(bundle.files, params.file))
         throw new NotFound(`The "ui" named "${bundle.name}" has no file ${params.file}.`);
       const type = TYPES[path.extname(params.file)] ?? 'text/plain';

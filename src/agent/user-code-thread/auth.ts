@@ -1,15 +1,14 @@
 import { Forbidden, Problem, StartError } from '../../errors.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wire/wall/auth.ts';
 import type { SeenRequest } from '../../schema/wire/wall/user-code.ts';
 import { listHandlerNames } from '../auth/events.ts';
-import { isComposite } from '../../schema/json.ts';
+import { type Json, isComposite } from '../../schema/json.ts';
 
 type Parameter = {
   event: AuthEvent;
   resource: string;
   action: string;
-  value: buildJsonObjectSchema;
+  value: Json;
   user: AuthUser;
   permissions: string[];
 };
@@ -77,7 +76,7 @@ export async function authorize(
   { callbacks = {} }: Handlers,
   { event, value: text, user }: { event: AuthEvent; value: string; user: AuthUser },
 ): Promise<HandlerAnswer> {
-  const value = JSON.parse(text) as buildJsonObjectSchema;
+  const value = JSON.parse(text) as Json;
   const name = listHandlerNames(event).find((one) => Object.hasOwn(callbacks, one));
   if (name === undefined) return { value, filter: undefined };
   const [resource = '', action = ''] = event.split(':');

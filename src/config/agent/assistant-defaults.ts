@@ -1,10 +1,9 @@
 import { toError, StartError } from '../../errors.ts';
-import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { SettingsReader } from '../env.ts';
-import { isObject } from '../../schema/json.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
 /** The config and the context that runs of a graph's own assistant get where they give none. */
-export type AssistantDefaults = { config: buildJsonObjectSchema; context: buildJsonObjectSchema };
+export type AssistantDefaults = { config: Json; context: Json };
 
 export const ASSISTANT_DEFAULTS = 'LANGGRAPH_CONFIG';
 

@@ -59,7 +59,7 @@ export function resolveClient(
   const { headers } = asked;
   return {
     source: findFarthest(near, parseHeaderList(headers, 'x-forwarded-for'), trusts),
-    forwarded: readForwarded(headers),
+    forwarded: readForwardedHeaders(headers),
   };
 }
 
@@ -93,7 +93,7 @@ function parseHop(hop: string): string | undefined {
 const HOST = /^(?:[a-z\d][\w.-]{0,252}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
 const PREFIX = /^(?:\/[\w.~%-]+)+$/;
 
-function readForwarded(headers: IncomingHttpHeaders): Forwarded {
+function readForwardedHeaders(headers: IncomingHttpHeaders): Forwarded {
   // Of several words, the nearest proxy has written the last one. The client may have written the first.
   const getLast = (name: string): string => parseHeaderList(headers, name).at(-1) ?? '';
   const [protocol, host, prefix] = [

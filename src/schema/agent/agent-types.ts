@@ -1,4 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from 'typebox';
+import type { Json } from '../json.ts';
 import { buildNullableSchema, buildEnumSchema } from '../types.ts';
 
 /*
@@ -6,10 +7,8 @@ import { buildNullableSchema, buildEnumSchema } from '../types.ts';
  * clients keep working.
  */
 
-export type buildJsonObjectSchema = Record<string, unknown>;
-
-export const buildJsonObjectSchema = (description: string): TUnsafe<buildJsonObjectSchema> =>
-  Type.Unsafe<buildJsonObjectSchema>({ type: 'object', description });
+export const buildJsonObjectSchema = (description: string): TUnsafe<Json> =>
+  Type.Unsafe<Json>({ type: 'object', description });
 
 export const buildAnySchema = (description: string): TUnsafe<unknown> =>
   Type.Unsafe<unknown>({ description });
@@ -48,16 +47,16 @@ export const buildSortOrderSchema = (): TUnsafe<'asc' | 'desc'> =>
 /** Each label is an entry in the index that searches use. A thousand is far more than anybody reads. */
 const MOST_LABELS = 1000;
 
-export const buildMetadataSchema = (): TUnsafe<buildJsonObjectSchema> =>
-  Type.Unsafe<buildJsonObjectSchema>({
+export const buildMetadataSchema = (): TUnsafe<Json> =>
+  Type.Unsafe<Json>({
     type: 'object',
     maxProperties: MOST_LABELS,
     description: 'Free labels; searches match on any subset of them.',
   });
 
 /** `config` of an assistant or a run, LangGraph's RunnableConfig in this interface's spelling. */
-export const buildGraphConfigSchema = (): TUnsafe<buildJsonObjectSchema> =>
-  Type.Unsafe<buildJsonObjectSchema>({
+export const buildGraphConfigSchema = (): TUnsafe<Json> =>
+  Type.Unsafe<Json>({
     type: 'object',
     description: 'Settings of the graph for this call.',
     properties: {
@@ -80,8 +79,8 @@ export const buildGraphConfigSchema = (): TUnsafe<buildJsonObjectSchema> =>
     },
   });
 
-export const buildCheckpointConfigSchema = (): TUnsafe<buildJsonObjectSchema> =>
-  Type.Unsafe<buildJsonObjectSchema>({
+export const buildCheckpointConfigSchema = (): TUnsafe<Json> =>
+  Type.Unsafe<Json>({
     type: 'object',
     nullable: true,
     description: 'A checkpoint of the thread.',

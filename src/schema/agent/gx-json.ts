@@ -35,11 +35,11 @@ const CLASS_IDS = {
   items: { type: 'array', minItems: 2, maxItems: 20, items: { type: 'string', minLength: 1 } },
 };
 /** Such classes, or any, or none. */
-type buildClassesSchema = string[][] | boolean;
-const buildClassesSchema = (): TUnsafe<buildClassesSchema> =>
-  Type.Unsafe<buildClassesSchema>({ anyOf: [CLASS_IDS, { type: 'boolean' }] });
-const buildNullableClassesSchema = (): TUnsafe<buildClassesSchema | null> =>
-  Type.Unsafe<buildClassesSchema | null>({
+type AllowedClasses = string[][] | boolean;
+const buildClassesSchema = (): TUnsafe<AllowedClasses> =>
+  Type.Unsafe<AllowedClasses>({ anyOf: [CLASS_IDS, { type: 'boolean' }] });
+const buildNullableClassesSchema = (): TUnsafe<AllowedClasses | null> =>
+  Type.Unsafe<AllowedClasses | null>({
     anyOf: [CLASS_IDS, { type: 'boolean' }, { type: 'null' }],
     description:
       'Python graphs: the classes, each as its module and its name, that may be restored from stored states; true allows any.',

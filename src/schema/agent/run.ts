@@ -17,6 +17,7 @@ import {
   buildUuidSchema,
   buildNullableFields,
 } from '../types.ts';
+import type { Json } from '../json.ts';
 
 export const RUN_STATUSES = ['pending', 'running', 'success', 'error', 'interrupted'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -68,8 +69,8 @@ const GotoTarget = {
   description: 'A node, or a node with an input of its own.',
 };
 
-const buildCommandSchema = (): TUnsafe<buildJsonObjectSchema | null> =>
-  Type.Unsafe<buildJsonObjectSchema | null>({
+const buildCommandSchema = (): TUnsafe<Json | null> =>
+  Type.Unsafe<Json | null>({
     type: 'object',
     nullable: true,
     description:

@@ -14,6 +14,7 @@ import {
   buildEnumSchema,
   buildUuidSchema,
 } from '../types.ts';
+import type { Json } from '../json.ts';
 
 export const THREAD_STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const;
 export const THREAD_FIELDS = [
@@ -153,7 +154,7 @@ export const StateAt = Type.Object({
 export const HistoryBody = Type.Object({
   limit: buildLimitSchema(1),
   before: Type.Optional(
-    Type.Unsafe<string | buildJsonObjectSchema | null>({
+    Type.Unsafe<string | Json | null>({
       type: ['string', 'object'],
       nullable: true,
       description: 'A checkpoint, or its id.',

@@ -1,11 +1,11 @@
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import { wrapParameter } from './plans.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /**
  * The part of an aggregate that a caller may see: the records whose metadata contains one of these objects. Undefined
  * lets everything through; an empty list, nothing.
  */
-export type Patterns = buildJsonObjectSchema[] | undefined;
+export type Patterns = Json[] | undefined;
 
 /** Returns the value of the parameter that `permits` reads. */
 export const encodePatterns = (patterns: Patterns): string | null =>

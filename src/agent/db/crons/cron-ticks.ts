@@ -1,10 +1,10 @@
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { Cron, CronCall } from '../../../schema/agent/cron.ts';
 import { readSealContext } from '../../encryption/codec.ts';
 import type { EncryptionContext } from '../../kernel/encryption-context.ts';
 import type { Db } from '../base/pool.ts';
 import { buildRowsSql } from '../base/plans.ts';
 import { openCrons } from './crons.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /*
  * A tick is a time at which a cron fires. The process that moves the cron to its next date has the tick, and makes its
@@ -40,7 +40,7 @@ export async function loadNextTickDelay(
 export type DueCron = Omit<Cron, 'payload' | 'next_run_date'> & {
   context: EncryptionContext | undefined;
   payload: CronCall;
-  owner: buildJsonObjectSchema | null;
+  owner: Json | null;
   next_run_date: string;
   now: string;
 };

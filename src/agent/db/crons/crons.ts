@@ -1,4 +1,3 @@
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import {
   CRON_FIELDS,
   type Cron,
@@ -18,6 +17,7 @@ import {
 } from '../base/permits.ts';
 import type { Db } from '../base/pool.ts';
 import { refuseByNamed } from '../base/unsearchable.ts';
+import type { Json } from '../../../schema/json.ts';
 
 const COLUMNS = CRON_FIELDS.map((name) => `c.${name}`).join(', ');
 
@@ -63,7 +63,7 @@ const openFirstCron = async <C extends { cron_id: string }>(
 /** `payload` is the stored call; `owner`, the user for whom its runs act. */
 export type NewCron = Omit<Cron, 'created_at' | 'updated_at' | 'payload'> & {
   payload: CronCall;
-  owner: buildJsonObjectSchema | undefined;
+  owner: Json | undefined;
 };
 
 /** Yields a row where the assistant and the thread of a new cron are there. */
@@ -114,7 +114,7 @@ export async function getCron(db: Db, cronId: string, seen?: Patterns): Promise<
 }
 
 /** A cron that is held for a change, with the values that its runs take from its assistant. */
-export type HeldCron = Cron & { graph_id: string; config: buildJsonObjectSchema };
+export type HeldCron = Cron & { graph_id: string; config: Json };
 
 /** Returns the cron and holds it, so that it neither fires nor changes until the transaction ends. */
 export async function holdCron(

@@ -1,4 +1,3 @@
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type {
   MultitaskStrategy,
   Run,
@@ -22,6 +21,7 @@ import type { TaskOfRun } from '../webhooks/push-configs.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
 import type { StrictAnswer } from '../../kernel/strict-resume.ts';
 import { buildEndMessagesSql, type WebhookTarget } from '../webhooks/webhooks.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /** The values that a run takes from its assistant and its thread. */
 export type RunContext = {
@@ -29,11 +29,11 @@ export type RunContext = {
   graph_id: string;
   /** That of the assistant. */
   version: number;
-  config: buildJsonObjectSchema;
-  context: buildJsonObjectSchema;
-  metadata: buildJsonObjectSchema;
-  thread_config: buildJsonObjectSchema | null;
-  thread_metadata: buildJsonObjectSchema | null;
+  config: Json;
+  context: Json;
+  metadata: Json;
+  thread_config: Json | null;
+  thread_metadata: Json | null;
   /** The living revision that the thread is pinned to. */
   thread_revision: string | null;
 };

@@ -1,15 +1,15 @@
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { Place } from '../../encryption/codec.ts';
 import type { EncryptionContext } from '../../kernel/encryption-context.ts';
 import type { Db } from '../base/pool.ts';
 import { formatProcessSession, formatRevisionSession } from '../base/signals.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /* Calls about threads that are pinned to another revision, on their way to a process of it and back. */
 
 export type PinnedCall = {
   call_id: string;
   operation: string;
-  args: buildJsonObjectSchema;
+  args: Json;
   context: EncryptionContext | undefined;
 };
 
@@ -70,9 +70,7 @@ export async function takeCall(
   });
   if (row === undefined) return undefined;
   const { operation, asker } = row;
-  const args = JSON.parse(
-    await db.codec.openText(buildCallPlace(call_id), row.args),
-  ) as buildJsonObjectSchema;
+  const args = JSON.parse(await db.codec.openText(buildCallPlace(call_id), row.args)) as Json;
   return {
     call_id,
     operation,

@@ -1,5 +1,4 @@
 import { Conflict } from '../../../errors.ts';
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { RunKwargs } from '../../../schema/agent/run.ts';
 import type { ThreadTtl } from '../../../schema/agent/expiry.ts';
 import type { Thread } from '../../../schema/agent/thread.ts';
@@ -23,6 +22,7 @@ import {
   UNFINISHED,
 } from '../fields/thread-fields.ts';
 import { sealStateColumns, buildWholeStateSql } from '../fields/thread-values.ts';
+import type { Json } from '../../../schema/json.ts';
 
 export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl | undefined };
 
@@ -133,7 +133,7 @@ export async function loadLastConfig(
   db: Db,
   threadId: string,
   assistantId: string,
-): Promise<buildJsonObjectSchema | undefined> {
+): Promise<Json | undefined> {
   const [run] = await openRuns(
     db,
     await db.query<{ run_id: string; kwargs: RunKwargs }>({
@@ -143,7 +143,7 @@ export async function loadLastConfig(
     }),
   );
   if (run !== undefined) return { ...run.kwargs.config, context: run.kwargs.context };
-  const [assistant] = await db.query<{ config: buildJsonObjectSchema }>({
+  const [assistant] = await db.query<{ config: Json }>({
     name: 'thread_assistant_config',
     text: `select a.config || jsonb_build_object('context', a.context) as config from gx.assistant a
       where a.assistant_id::text = coalesce((select metadata->>'assistant_id' from gx.thread where thread_id = $1), $2)`,

@@ -1,11 +1,11 @@
 import type { Codec } from '../../encryption/codec.ts';
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { RunError, WebhookStatus } from '../../../schema/agent/run.ts';
 import type { Place } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
 import { openRuns } from '../fields/run-fields.ts';
 import { buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
 import { buildThreadValuesPlace, VALUES } from '../fields/thread-values.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /*
  * This file knows the ends of runs that are still to be sent, by webhook or as push notifications. The statement that
@@ -36,7 +36,7 @@ export type ReportedEnd = {
   run_ended_at: string;
   values: unknown;
   error: RunError | null;
-} & buildJsonObjectSchema;
+} & Json;
 
 /**
  * How ends are described in SQL: where the rows `r` come from and which of them, their status, the state that the
@@ -113,7 +113,7 @@ export type DueWebhook = {
 
 export type ReportedPush = {
   config: PushConfig;
-  questions: buildJsonObjectSchema | null;
+  questions: Json | null;
   task: string;
 };
 

@@ -1,26 +1,25 @@
 import { Invalid, Rejected } from '../../../errors.ts';
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { RunCreate, RunKwargs } from '../../../schema/agent/run.ts';
 import type { RunContext } from '../../db/runs/runs.ts';
 import type { StreamMode } from '../../../schema/agent/stream-event.ts';
 import type { AuthUser } from '../../../schema/wire/wall/auth.ts';
 import { toNodeSelection } from '../../kernel/nodes.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /** Returns true for an object that has any field. */
-export const isGiven = (
-  given: buildJsonObjectSchema | null | undefined,
-): given is buildJsonObjectSchema => Object.keys(given ?? {}).length > 0;
+export const isGiven = (given: Json | null | undefined): given is Json =>
+  Object.keys(given ?? {}).length > 0;
 
 type Ids = { run_id: string; thread_id: string };
 
 /** The request that asked for the run: its id, those of its headers that a graph may see, and who sent it. */
 export type RequestOrigin = {
   requestId: string;
-  headers: buildJsonObjectSchema;
+  headers: Json;
   user?: AuthUser | undefined;
 };
 
-const toObject = (value: unknown): buildJsonObjectSchema => (value ?? {}) as buildJsonObjectSchema;
+const toObject = (value: unknown): Json => (value ?? {}) as Json;
 
 /** Refuses, by name, fields whose function is not built: dropping them silently would change the request. */
 export function checkFields(body: RunCreate, threadId: string | undefined): void {
@@ -54,7 +53,7 @@ function checkAlone(body: RunCreate): void {
 export const mayCreateThread = ({ if_not_exists, on_not_exist }: RunCreate): boolean =>
   (if_not_exists ?? on_not_exist) === 'create';
 
-function findCommand({ command }: RunCreate): buildJsonObjectSchema | null {
+function findCommand({ command }: RunCreate): Json | null {
   const given = [command?.['update'], command?.['resume'], command?.['goto']];
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
@@ -71,7 +70,7 @@ type CallFacts = {
   answers?: string[] | undefined;
   keepsWaiting?: true | undefined;
   repeatable?: true | undefined;
-  encryptionContext?: buildJsonObjectSchema | undefined;
+  encryptionContext?: Json | undefined;
   traced?: Pick<RunKwargs, 'trace'>;
 };
 
@@ -133,7 +132,7 @@ const isOwn = (name: string): boolean =>
  * Returns the settings that the caller gives. `context` and `configurable` are two names for them, so settings given
  * under one is given under both.
  */
-function mergeSettings(body: RunCreate, from: RunContext): buildJsonObjectSchema {
+function mergeSettings(body: RunCreate, from: RunContext): Json {
   const given = isGiven(body.context) ? body.context : toObject(body.config?.['configurable']);
   const merged = {
     ...from.context,
@@ -172,7 +171,7 @@ const NOBODY = {
 };
 
 /** Returns the names by which a graph knows its caller. */
-const buildUserFields = (user: AuthUser | undefined): buildJsonObjectSchema =>
+const buildUserFields = (user: AuthUser | undefined): Json =>
   user === undefined
     ? NOBODY
     : {
@@ -185,7 +184,7 @@ function buildConfigurable(
   body: RunCreate,
   from: RunContext,
   { run_id, thread_id, origin }: Ids & { origin: RequestOrigin },
-): buildJsonObjectSchema {
+): Json {
   return {
     user_id: null,
     ...mergeSettings(body, from),
@@ -205,12 +204,8 @@ const CHECKPOINT_FIELDS = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'];
 /**
  * Returns the checkpoint that the run continues from (id, namespace and map), from whichever of three fields names it.
  */
-export function readRequestedCheckpoint({
-  checkpoint_id,
-  checkpoint,
-  config,
-}: RunCreate): buildJsonObjectSchema {
-  const asked: buildJsonObjectSchema = {
+export function readRequestedCheckpoint({ checkpoint_id, checkpoint, config }: RunCreate): Json {
+  const asked: Json = {
     ...toObject(config?.['configurable']),
     ...filterGiven(checkpoint),
     ...filterGiven({ checkpoint_id }),
@@ -218,12 +213,12 @@ export function readRequestedCheckpoint({
   return filterGiven(Object.fromEntries(CHECKPOINT_FIELDS.map((name) => [name, asked[name]])));
 }
 
-const filterGiven = (fields: buildJsonObjectSchema | null | undefined): buildJsonObjectSchema =>
+const filterGiven = (fields: Json | null | undefined): Json =>
   Object.fromEntries(
     Object.entries(fields ?? {}).filter(([, value]) => value !== undefined && value !== null),
   );
 
-export function runMetadata(body: RunCreate, from: RunContext): buildJsonObjectSchema {
+export function runMetadata(body: RunCreate, from: RunContext): Json {
   return {
     ...from.metadata,
     ...from.thread_metadata,

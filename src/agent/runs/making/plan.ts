@@ -1,6 +1,5 @@
 import type { JobSettings } from '../../../config/agent/agent.ts';
 import { Invalid, NotFound } from '../../../errors.ts';
-import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import { getCurrentTrace, buildTraceHeaders } from '../../../trace-context.ts';
 import type { RunCreate, RunKwargs } from '../../../schema/agent/run.ts';
 import { loadVersionSettings } from '../../db/assistants/assistants.ts';
@@ -30,6 +29,7 @@ import {
   runMetadata,
   type RequestOrigin,
 } from './kwargs.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /** The parts that planning a run needs. */
 export type PlanDeps = {
@@ -48,7 +48,7 @@ export type PlanDeps = {
 
 /** The facts that a run takes from its request. `configurable`: the origin's additions to the run's own. */
 export type RequestFacts = Omit<AgentCall, 'signal'> & {
-  configurable?: buildJsonObjectSchema;
+  configurable?: Json;
 };
 
 export type AskedContext = Promise<(RunContext & { thread_runs: number }) | undefined>;
@@ -257,7 +257,7 @@ async function applyVersion(
 export async function checkCheckpoint(
   db: Db,
   threadId: string,
-  { checkpoint_id, checkpoint_ns }: buildJsonObjectSchema,
+  { checkpoint_id, checkpoint_ns }: Json,
 ): Promise<void> {
   if (typeof checkpoint_id !== 'string' || checkpoint_id === '') return;
   const namespace = typeof checkpoint_ns === 'string' ? checkpoint_ns : '';
@@ -271,7 +271,7 @@ function checkSteps(
   { config }: Pick<RunContext, 'config'>,
   { maxRecursionLimit }: JobSettings,
 ): void {
-  const { recursion_limit: steps }: buildJsonObjectSchema = { ...config, ...body.config };
+  const { recursion_limit: steps }: Json = { ...config, ...body.config };
   if (typeof steps !== 'number' || steps <= maxRecursionLimit) return;
   const msg = `must be at most ${maxRecursionLimit} (GX_MAX_RECURSION_LIMIT)`;
   throw new Invalid([{ loc: ['body', 'config', 'recursion_limit'], msg, type: 'less_than_equal' }]);

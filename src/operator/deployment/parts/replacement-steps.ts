@@ -121,7 +121,7 @@ async function backupAndSwitch(
 ): Promise<PartReport> {
   const { facts, kept } = doing;
   const { requestedAt, former = '', volume = former } = replacement;
-  const saved = (await isToBeSaved(replacement, doing))
+  const saved = (await isBackupNeeded(replacement, doing))
     ? await backUpData(replacement, doing)
     : 'saved';
   if (saved === undefined) {
@@ -153,7 +153,7 @@ async function backupAndSwitch(
 }
 
 /** Returns false if the data stays on its volume by wish, because that volume may come back, or if it is lost. */
-async function isToBeSaved(
+async function isBackupNeeded(
   { target, former = '' }: Replacement,
   { deps, facts, signal }: ReplacementPass,
 ): Promise<boolean> {

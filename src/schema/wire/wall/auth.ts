@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { buildJsonObjectSchema } from '../../agent/agent-types.ts';
 import { buildEnumSchema } from '../../types.ts';
+import type { Json } from '../../json.ts';
 
 /* Questions to the handlers of `auth.path`, and their answers. */
 
@@ -39,7 +40,7 @@ const user = {
   permissions: Type.Array(Type.String()),
 };
 /** Whom a handler let in, with all else that it says of the user. The graph gets it as `langgraph_auth_user`. */
-export type AuthUser = buildJsonObjectSchema & {
+export type AuthUser = Json & {
   [K in keyof typeof user]: Static<(typeof user)[K]>;
 };
 export const AuthUser = Type.Unsafe<AuthUser>(Type.Object(user));

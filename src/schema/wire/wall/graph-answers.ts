@@ -1,5 +1,5 @@
-import type { buildJsonObjectSchema } from '../../agent/agent-types.ts';
 import type { RunError } from '../../agent/run.ts';
+import type { Json } from '../../json.ts';
 
 /* The answers of a graph thread, as JSON text. */
 
@@ -31,7 +31,7 @@ export type ThreadState = {
   values: unknown;
   next: string[];
   tasks: ThreadTask[];
-  metadata: buildJsonObjectSchema;
+  metadata: Json;
   created_at: string | null;
   checkpoint: CheckpointRef | null;
   parent_checkpoint: CheckpointRef | null;
@@ -50,11 +50,11 @@ export type WrittenState = {
 
 /** JSON Schemas of one graph; null where the graph does not say. */
 export type GraphSchemas = {
-  input_schema: buildJsonObjectSchema | null;
-  output_schema: buildJsonObjectSchema | null;
-  state_schema: buildJsonObjectSchema | null;
-  config_schema: buildJsonObjectSchema | null;
-  context_schema: buildJsonObjectSchema | null;
+  input_schema: Json | null;
+  output_schema: Json | null;
+  state_schema: Json | null;
+  config_schema: Json | null;
+  context_schema: Json | null;
 };
 
 /**

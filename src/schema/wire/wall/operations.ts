@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { buildJsonObjectSchema } from '../../agent/agent-types.ts';
 import { buildOptionalSchema, buildMessageSchema, buildNullUnionSchema } from './forms.ts';
 import type { DeclaredSchemas, ThreadState, WrittenState } from './graph-answers.ts';
+import type { Json } from '../../json.ts';
 
 /* The operations of a graph thread. */
 
@@ -89,7 +90,7 @@ export type Call<K extends Operation = Operation> = {
   call_id: number;
   operation: K;
   args: Args<K>;
-  context?: buildJsonObjectSchema | undefined;
+  context?: Json | undefined;
 };
 
 const context = buildOptionalSchema(
