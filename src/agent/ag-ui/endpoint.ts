@@ -11,14 +11,14 @@ import { isUnfinished } from '../../schema/agent/run.ts';
 import { parseCursor } from '../../schema/agent/stream-event.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import { listRuns, selectActive } from '../db/runs/runs.ts';
-import { getThread, loadThreadHead } from '../db/threads/threads.ts';
+import { getThread, loadRunCount, loadThreadHead } from '../db/threads/threads.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { buildNamedId, isUuid } from '../kernel/ids.ts';
 import { buildContentKey, readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
 import { cancelRuns } from '../runs/executing/cancel.ts';
 import { announceProtocolRun, createRun } from '../runs/making/create.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
-import { planResume, planAgUiRun, readOldAnswer, type RunQuery } from './plan-run.ts';
+import { mayAnswer, planResume, planAgUiRun, readOldAnswer, type RunQuery } from './plan-run.ts';
 import { AG_UI_DIALECT, buildView, joinRun, streamRun, streamSnapshot } from './run-stream.ts';
 
 /* The doors of AG-UI: a request runs, connects to or stops a run of this server. */
@@ -48,6 +48,10 @@ export class AgUiEndpoint {
     request: AgUiRequest,
   ): Promise<Reply> {
     checkVersion(input);
+    // Read before the thread, so that whatever changes it meanwhile is counted.
+    const runs = mayAnswer(input)
+      ? await loadRunCount(this.#deps.db, toThreadId(input.threadId))
+      : undefined;
     const asked = await this.#findThread(input.threadId, request.caller);
     const resumed = await planResume(this.#deps, input, asked.thread);
     if (asked.thread?.status === 'interrupted' && resumed === undefined)
@@ -65,6 +69,7 @@ export class AgUiEndpoint {
       key,
       follow,
       protocol: true,
+      answering: body.isAnswer ? { runs: runs ?? 0 } : undefined,
     } as const;
     const created = await createRun(this.#deps, body.run, facts);
     announceProtocolRun(this.#deps, created);

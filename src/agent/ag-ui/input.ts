@@ -9,8 +9,11 @@ import { isPageField } from './page-state.ts';
  * compared by their ids, and never by their number.
  */
 
-/** The messages that a run brings. `before`: the id of the message before which it begins, where one is repeated. */
-export type MessageChange = { messages: Json[]; before?: string };
+/**
+ * The messages that a run brings. `before`: the id of the message before which it begins, where one is repeated.
+ * `answer`: they answer calls that wait for the page, or come `late`, with another answer than the thread has.
+ */
+export type MessageChange = { messages: Json[]; before?: string; answer?: 'awaited' | 'late' };
 
 /** The answer with which CopilotKit's middleware marks a call that the page is to carry out. */
 const PLACEHOLDER = 'forwarded_to_frontend';
@@ -65,11 +68,20 @@ export function planMessages(
   });
   const messages = [...replaced, ...removeCutCalls(fresh.map(({ graph }) => graph!))];
   const last = spoken.at(-1);
+  if (messages.length > 0) {
+    const open = new Set<unknown>(findOpenCalls([...known]).map(({ id }) => id));
+    const isAwaited =
+      replaced.length > 0 || fresh.some(({ message }) => open.has(message.toolCallId));
+    return { messages, ...(isAwaited && { answer: 'awaited' }) };
+  }
+  if (last?.message.role === 'tool') {
+    const before = answers.get(last.message.toolCallId);
+    const isOther =
+      readContentText(before?.['content']) !== readContentText(last.graph!['content']);
+    return { messages, ...(isOther && { answer: 'late' }) };
+  }
   const isAgain =
-    messages.length === 0 &&
-    last?.message.role === 'user' &&
-    known.at(-1)?.['id'] !== last.message.id &&
-    isKnown(last);
+    last?.message.role === 'user' && known.at(-1)?.['id'] !== last.message.id && isKnown(last);
   return isAgain ? { messages: [last.graph!], before: last.message.id } : { messages };
 }
 

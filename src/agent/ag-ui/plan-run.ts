@@ -22,14 +22,14 @@ export type RunQuery = {
 /** States of a thread that are read at a time. */
 const HISTORY_PAGE = 50;
 
-/** The fields of a run that answers the questions of its thread. */
-export type AnsweringRun = Pick<
-  RunCreate,
-  'command' | 'input' | 'strict_resume' | 'multitask_strategy'
->;
+/** A run of a request. `isAnswer`: it is made only where the thread is still as it was when the request came. */
+export type PlannedRequest = { run: Partial<RunCreate>; isAnswer: boolean };
 
 /** Answers no question, so it is refused, except where the same request has made a run before. */
-const LATE_ANSWER: AnsweringRun = { input: null, command: { resume: {} }, strict_resume: true };
+const LATE_ANSWER: PlannedRequest = {
+  run: { input: null, command: { resume: {} }, strict_resume: true },
+  isAnswer: false,
+};
 
 /** Returns the answer as pages from before `resume` give it; undefined where the request has none. */
 export function readOldAnswer({
@@ -47,17 +47,17 @@ export async function planResume(
   deps: AgUiDeps,
   input: RunAgentInput,
   thread: Thread | undefined,
-): Promise<AnsweringRun | undefined> {
+): Promise<PlannedRequest | undefined> {
   if (thread?.status !== 'interrupted') return undefined;
   const old = readOldAnswer(input);
   if (readQuestions(thread.interrupts).length > 0) {
     const command = old ?? buildAnswers(input.resume ?? [], thread.interrupts);
-    return command && { input: null, command, strict_resume: true };
+    return command && { run: { input: null, command, strict_resume: true }, isAnswer: false };
   }
   const { next } = await loadThreadState(deps, thread.thread_id);
   const isAnswered = old !== undefined || isBreakpointAnswered(input.resume ?? [], next);
   // Of two who let a graph go on at the same time, the second would let it pass the next breakpoint, too.
-  return isAnswered ? { input: null, multitask_strategy: 'reject' } : undefined;
+  return isAnswered ? { run: { input: null }, isAnswer: true } : undefined;
 }
 
 /** Plans the run that a request asks for, and the fields that its graph gets beside the input. */
@@ -70,8 +70,8 @@ export async function planAgUiRun(
     thread,
     resumed,
     query,
-  }: NamedThread & { resumed: AnsweringRun | undefined; query: RunQuery },
-): Promise<{ run: RunCreate; configurable: Json }> {
+  }: NamedThread & { resumed: PlannedRequest | undefined; query: RunQuery },
+): Promise<{ run: RunCreate; isAnswer: boolean; configurable: Json }> {
   const fields = deps.graphs.includes(assistant)
     ? readFields(await deps.inputs.readSchema(assistant))
     : undefined;
@@ -92,7 +92,7 @@ export async function planAgUiRun(
   };
   const state = { ...planState(input.state, thread?.values, fields), ...page.input };
   const more = resumed ?? (await planInput(deps, input, { thread, state }));
-  return { run: { ...run, ...more }, configurable: page.configurable };
+  return { ...more, run: { ...run, ...more.run }, configurable: page.configurable };
 }
 
 /** Returns the fields of a run that `forwardedProps` may set; all else in it is passed over. */
@@ -111,21 +111,29 @@ async function planInput(
   deps: AgUiDeps,
   input: RunAgentInput,
   { thread, state }: { thread: Thread | undefined; state: Json },
-): Promise<Partial<RunCreate>> {
+): Promise<PlannedRequest> {
   const isBusy = thread?.status === 'busy';
-  const { messages, before } = planMessages(input.messages, readMessages(thread?.values), {
-    isBusy,
-  });
-  const isAnswer = Boolean(input.resume?.length) || readOldAnswer(input) !== undefined;
+  const known = readMessages(thread?.values);
+  const { messages, before, answer } = planMessages(input.messages, known, { isBusy });
+  const resumes = Boolean(input.resume?.length) || readOldAnswer(input) !== undefined;
   const isNew = messages.length > 0 && before === undefined;
-  if (isAnswer && (isBusy || !isNew)) return LATE_ANSWER;
+  if (answer === 'late' || (resumes && (isBusy || !isNew))) return LATE_ANSWER;
   return {
-    input: { ...state, messages },
-    ...(before !== undefined && {
-      checkpoint_id: await findCheckpointBefore(deps, thread!, before),
-    }),
+    run: {
+      input: { ...state, messages },
+      ...(before !== undefined && {
+        checkpoint_id: await findCheckpointBefore(deps, thread!, before),
+      }),
+    },
+    isAnswer: answer === 'awaited',
   };
 }
+
+/** Returns whether a request may answer a call of the page, or a question. */
+export const mayAnswer = (input: RunAgentInput): boolean =>
+  Boolean(input.resume?.length) ||
+  readOldAnswer(input) !== undefined ||
+  input.messages.some(({ role }) => role === 'tool');
 
 /** Returns the last checkpoint without a message that the thread has now. Throws `Rejected` where none is kept. */
 async function findCheckpointBefore(

@@ -1,8 +1,11 @@
 import type { RunCreate } from '../../schema/agent/run.ts';
 import { isObject } from '../../schema/json.ts';
 
-/** The questions that a strict resume answers: those that it names, or the only one that waits. */
-export type StrictAnswer = { ids: string[] } | 'the only one';
+/**
+ * What must wait where an answer is stored: the questions that it names, the only one that waits, or the thread as it
+ * was read, which has had so many runs.
+ */
+export type StrictAnswer = { ids: string[] } | { runs: number } | 'the only one';
 
 /** An id that LangGraph gives a question. */
 const QUESTION = /^[0-9a-f]{32}$/i;
@@ -18,8 +21,12 @@ export function readStrictAnswer({
   return names?.every((name) => QUESTION.test(name)) === true ? { ids: names } : 'the only one';
 }
 
-/** Returns whether the questions that an answer is for are among those that wait. */
-export const isAnswerAwaited = (answer: StrictAnswer, waiting: readonly string[]): boolean =>
-  answer === 'the only one'
-    ? waiting.length === 1
-    : answer.ids.length > 0 && answer.ids.every((id) => waiting.includes(id));
+/** Returns whether a thread waits for an answer, by the questions that wait there and the runs that it has had. */
+export function isAnswerAwaited(
+  answer: StrictAnswer,
+  { waiting, runs }: { waiting: readonly string[]; runs: number },
+): boolean {
+  if (answer === 'the only one') return waiting.length === 1;
+  if ('runs' in answer) return answer.runs === runs;
+  return answer.ids.length > 0 && answer.ids.every((id) => waiting.includes(id));
+}

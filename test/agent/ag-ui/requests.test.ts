@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
+import { until } from '../../kit/until.ts';
 import { eventsOf, newInput, post, readEvents, readText, typesOf, type Event } from './kit.ts';
 
 /* What requests mean, by a client that sends what it likes: questions, messages, state, ids. */
@@ -158,6 +160,27 @@ describe('a question', () => {
       expect(await send('breakpoint:send')).toBe(409);
     },
   );
+
+  test('of a graph that stops before a node is not answered once the thread has gone on', async () => {
+    const [threadId, messages] = [randomUUID(), [user('go')]];
+    await run('paused', newInput('', { threadId, messages }));
+    const postgres = new pg.Client({ connectionString: database.uri });
+    await postgres.connect();
+    await postgres.query('begin');
+    await postgres.query('update gx.thread set runs = runs + 1 where thread_id = $1', [threadId]);
+    const resume = [{ interruptId: 'breakpoint:send', status: 'resolved' }];
+    const late = post(`${agent.url}/ag-ui/paused`, newInput('', { threadId, messages, resume }));
+    await until('the answer waits for the thread', async () => {
+      const { rowCount } = await postgres.query(
+        "select 1 from pg_locks where not granted and locktype in ('transactionid', 'tuple')",
+      );
+      return rowCount === 0 ? undefined : true;
+    });
+    await postgres.query('commit');
+    await postgres.end();
+    expect((await late).status).toBe(409);
+    expect((await stateOf(threadId))['items']).toEqual(['written']);
+  });
 
   test('of a graph that stops before a node is not answered for another node', async () => {
     const [threadId, messages] = [randomUUID(), [user('go')]];
@@ -352,6 +375,36 @@ describe('messages', () => {
       toolCallId,
       content,
     });
+  });
+
+  test('that answer a call of the page in three ways at the same time make one run; others are refused', async () => {
+    const threadId = randomUUID();
+    const messages: object[] = [user('paint')];
+    const tools = [{ name: 'paint', description: 'Paints.', parameters: { type: 'object' } }];
+    const first = await run('chat', newInput('', { threadId, messages, tools }));
+    const [toolCallId] = outcomeOf(first).pendingToolCallIds!;
+    const [, said] = (await stateOf(threadId)).messages;
+    const call = { id: toolCallId, type: 'function', function: { name: 'paint', arguments: '{}' } };
+    messages.push({ id: said!.id, role: 'assistant', toolCalls: [call] });
+    const send = async (content: string): Promise<{ status: number; text: string }> => {
+      const answer = { id: `answer-${content}`, role: 'tool', toolCallId, content };
+      const input = newInput('', {
+        threadId,
+        runId: content,
+        messages: [...messages, answer],
+        tools,
+      });
+      const reply = await post(`${agent.url}/ag-ui/chat`, input);
+      return { status: reply.status, text: await reply.text() };
+    };
+    const colours = ['red', 'blue', 'green'];
+    const all = await Promise.all(colours.map(send));
+    expect(all.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
+    expect((await send('black')).status).toBe(409);
+    expect(await runsOf(threadId)).toHaveLength(2);
+    const taken = colours[all.findIndex(({ status }) => status === 200)]!;
+    expect(await textsOf(threadId)).toEqual(['paint', '', taken, 'Done.']);
+    expect((await send(taken)).text).toContain('Done.');
   });
 
   test('of a stream that was cut leave no call without an answer in the thread', async () => {

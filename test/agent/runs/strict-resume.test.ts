@@ -20,10 +20,13 @@ test.each([
 });
 
 test('an answer is for questions that wait', () => {
-  expect(isAnswerAwaited({ ids: [ID] }, [OTHER, ID])).toBe(true);
-  expect(isAnswerAwaited({ ids: [ID, OTHER] }, [ID])).toBe(false);
-  expect(isAnswerAwaited({ ids: [] }, [ID])).toBe(false);
-  expect(isAnswerAwaited('the only one', [ID])).toBe(true);
-  expect(isAnswerAwaited('the only one', [ID, OTHER])).toBe(false);
-  expect(isAnswerAwaited('the only one', [])).toBe(false);
+  const on = (...waiting: string[]) => ({ waiting, runs: 1 });
+  expect(isAnswerAwaited({ ids: [ID] }, on(OTHER, ID))).toBe(true);
+  expect(isAnswerAwaited({ ids: [ID, OTHER] }, on(ID))).toBe(false);
+  expect(isAnswerAwaited({ ids: [] }, on(ID))).toBe(false);
+  expect(isAnswerAwaited('the only one', on(ID))).toBe(true);
+  expect(isAnswerAwaited('the only one', on(ID, OTHER))).toBe(false);
+  expect(isAnswerAwaited('the only one', on())).toBe(false);
+  expect(isAnswerAwaited({ runs: 1 }, on())).toBe(true);
+  expect(isAnswerAwaited({ runs: 1 }, { waiting: [], runs: 2 })).toBe(false);
 });

@@ -335,9 +335,13 @@ export async function deleteRetiredThreads(db: Db): Promise<number> {
   return rows.length;
 }
 
-/** The questions of a thread, and the assistant that asks them: all that a command that answers needs. */
+/**
+ * The questions of a thread, and the assistant that asks them: all that a command that answers needs. `runs`: how many
+ * runs, and changes of its state by hand, the thread has had.
+ */
 export type ThreadQuestions = {
   status: Thread['status'];
+  runs: number;
   interrupts: Record<string, { id?: string }[]>;
   assistant_id: string | null;
   graph_id: string | null;
@@ -350,7 +354,7 @@ export async function loadThreadQuestions(
 ): Promise<(ThreadQuestions | undefined)[]> {
   const rows = await db.query<ThreadQuestions & { thread_id: string }>({
     name: 'thread_questions',
-    text: `select t.thread_id, ${THREAD_STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id,
+    text: `select t.thread_id, ${THREAD_STATUS} as status, t.runs, t.interrupts, t.metadata->>'assistant_id' as assistant_id,
         t.metadata->>'graph_id' as graph_id
       from gx.thread t where t.thread_id = any(${wrapParameter('$1::uuid[]')}::uuid[])`,
     values: [threadIds],

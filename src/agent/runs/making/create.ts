@@ -8,6 +8,7 @@ import type { RunProgress } from '../../db/runs/runs.ts';
 import { runOnlyOnce } from './only-once.ts';
 import { runFields } from '../../kernel/run-fields.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
+import type { StrictAnswer } from '../../kernel/strict-resume.ts';
 import type { Following, Subscription } from '../../stream/bus.ts';
 import { loadEarlierRun, loadEarlierRuns } from './earlier-run.ts';
 import { createFeedbackTokens, type AskedPlace } from './feedback.ts';
@@ -51,6 +52,8 @@ type CreateOptions = {
   protocol?: true;
   /** The questions that the run's command answers, if they are open when it begins; otherwise it brings new input. */
   answers?: string[] | undefined;
+  /** What must wait when the run is stored, where its command does not say it. */
+  answering?: StrictAnswer | undefined;
   /** Set when a thread of the run's own stays if the run waits for an answer. */
   keepsWaiting?: true;
   /** Whom the task tells that the run begins, or which task it goes on with. */

@@ -31,7 +31,7 @@ const NOT_THERE = 'Thread or assistant not found.';
 const ANSWERED =
   'The task does not wait for a message any more: another one has come, or it was given up.';
 const NOT_ASKED =
-  'The question does not wait for an answer: it was answered meanwhile, or never asked.';
+  'The question or call does not wait for an answer: it was answered meanwhile, or never asked.';
 const BUSY =
   'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
@@ -208,7 +208,7 @@ async function isAwaited(tx: Db, threadId: string, answer: StrictAnswer): Promis
   const waiting = Object.values(thread.interrupts).flatMap((some) =>
     some.flatMap(({ id }) => id ?? []),
   );
-  return isAnswerAwaited(answer, waiting);
+  return isAnswerAwaited(answer, { waiting, runs: thread.runs });
 }
 
 /** Undoes the transaction of a repetition, which must not stop the run of the first request. */

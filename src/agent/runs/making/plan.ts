@@ -16,7 +16,7 @@ import { getCurrentContext } from '../../kernel/encryption-context.ts';
 import { resolveAssistantId, createId } from '../../kernel/ids.ts';
 import { checkNodes } from '../../kernel/nodes.ts';
 import { isPinnedElsewhere, getPinnedRevision, type Pinning } from '../../kernel/pinning.ts';
-import { readStrictAnswer } from '../../kernel/strict-resume.ts';
+import { readStrictAnswer, type StrictAnswer } from '../../kernel/strict-resume.ts';
 import type { GraphHost } from '../../graphs/host.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { pickHeaders } from './headers.ts';
@@ -62,6 +62,7 @@ type PlanOptions = {
   repeatable?: true | undefined;
   task?: TaskOfRun | undefined;
   context?: AskedContext | undefined;
+  answering?: StrictAnswer | undefined;
 };
 
 /** A run that may be made, before anybody reads it. */
@@ -71,7 +72,7 @@ export type PlannedRun = Omit<NewRun, 'readers'>;
 export async function planRun(
   deps: PlanDeps,
   asked: RunCreate,
-  { threadId, request, context, task, ...facts }: PlanOptions,
+  { threadId, request, context, task, answering: given, ...facts }: PlanOptions,
 ): Promise<PlannedRun> {
   checkFields(asked, threadId);
   const [run_id, thread_id] = [createId(), threadId ?? createId()];
@@ -98,7 +99,7 @@ export async function planRun(
     traced: getWorkTrace(),
     origin: buildOrigin(request, deps),
   });
-  const answering = readStrictAnswer(body);
+  const answering = given ?? readStrictAnswer(body);
   const place = await readRevisionPlace(deps, request, from.graph_id);
   // Another revision executes it by its own graph, which this one may not have.
   if (
