@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { freshDatabase } from '../kit/postgres.ts';
@@ -6,7 +6,9 @@ import { until } from '../kit/until.ts';
 import { launch, type Browser, type Page } from './chromium.ts';
 import { servePage } from './page-server.ts';
 
-/* A page that talks to an agent by AG-UI, in a real browser and from another origin. */
+/* The page of the example talks to its agent by AG-UI, in a real browser and from another origin. */
+
+const EXAMPLE = 'examples/ag-ui';
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let agent: AgentProcess;
@@ -16,8 +18,9 @@ let served: Awaited<ReturnType<typeof servePage>>;
 beforeAll(async () => {
   const { chromium, packages } = inject('browser');
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/ag-ui/graphs/gx.json' });
-  served = await servePage(packages, 'test/browser/page/ag-ui.js');
+  agent = await startAgent({ database: database.uri, config: `${EXAMPLE}/gx.json` });
+  const html = readFileSync(`${EXAMPLE}/index.html`, 'utf8');
+  served = await servePage(packages, `${EXAMPLE}/page.js`, html);
   browser = await launch(chromium, packages);
 });
 
@@ -28,65 +31,68 @@ afterAll(async () => {
   await database?.drop();
 });
 
-type Shown = { page: Page; failures: string[]; messages: () => Promise<string[]> };
-
 const untilTrue = (page: Page, what: string, script: string): Promise<unknown> =>
   until(what, async () => (await page.evaluate<boolean>(script)) || undefined, 30);
 
-async function open(name: string): Promise<Shown> {
+const untilReady = (page: Page): Promise<unknown> =>
+  untilTrue(page, 'the page is there', 'document.body.dataset.ready === "yes"');
+
+const readTexts = (page: Page, selector: string): Promise<string[]> =>
+  page.evaluate<string[]>(
+    `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => one.textContent)`,
+  );
+
+async function write(page: Page, form: 'say' | 'add', text: string): Promise<void> {
+  const field = `document.querySelector("#${form} input")`;
+  await page.evaluate(`${field}.value = ${JSON.stringify(text)}`);
+  await page.evaluate(`document.getElementById("${form}").requestSubmit()`);
+}
+
+async function open(): Promise<{ page: Page; failures: string[] }> {
   const page = await browser.newPage();
   const failures: string[] = [];
   page.on('pageerror', (error) => failures.push(error.message));
-  const query = new URLSearchParams({ api: agent.url, agent: name, thread: randomUUID() });
-  await page.goto(`${served.url}/?${query.toString()}`);
-  await untilTrue(page, 'the page is there', 'document.body.dataset.ready === "yes"');
-  const script =
-    '[...document.querySelectorAll("li")].map((li) => `${li.className}: ${li.textContent}`)';
-  return { page, failures, messages: () => page.evaluate<string[]>(script) };
+  await page.goto(`${served.url}/?api=${encodeURIComponent(agent.url)}`);
+  await untilReady(page);
+  return { page, failures };
 }
 
-const hasEnded = 'document.body.dataset.runs === "no"';
-
-test('a chat shows the words as they come', async () => {
-  const { page, failures, messages } = await open('chat');
-  await page.evaluate('void say("a bit slow")');
+test('a chat shows the words as they come, and the tool of the page is called', async () => {
+  const { page, failures } = await open();
+  await write(page, 'say', 'hello');
   const lengths = new Set<number>();
-  const length = 'document.querySelector("li.assistant")?.textContent.length ?? 0';
+  const length = 'document.querySelector(".assistant")?.textContent.length ?? 0';
   await expect
     .poll(async () => lengths.add(await page.evaluate<number>(length)).size, { interval: 20 })
     .toBeGreaterThan(3);
-  await untilTrue(page, 'the run has ended', hasEnded);
-  expect(await messages()).toEqual(['user: a bit slow', `assistant: ${'slow '.repeat(12)}`]);
+  const answer = 'Say "add milk", "order", or "paint it yellow".';
+  await expect.poll(() => readTexts(page, '#messages p')).toEqual(['hello', answer]);
+  await write(page, 'say', 'paint it yellow');
+  await expect.poll(() => readTexts(page, '.assistant')).toContain('Done: The page is yellow.');
+  expect(await page.evaluate('document.body.style.background')).toBe('yellow');
   expect(failures).toEqual([]);
   await page.close();
 });
 
-test('a question is there after a reload, and is answered', async () => {
-  const { page, failures, messages } = await open('approval');
-  await page.evaluate('void say("go")');
-  const isAsked = 'document.querySelector(".question")?.textContent === "May I?"';
-  await untilTrue(page, 'the question is there', isAsked);
-  await untilTrue(page, 'the run has ended', hasEnded);
+test('page and agent share a list, and a question about it is there after a reload', async () => {
+  const { page, failures } = await open();
+  await write(page, 'add', 'bread');
+  await write(page, 'say', 'add milk');
+  await expect.poll(() => readTexts(page, '.assistant')).toEqual(['Done: milk is on the list.']);
+  expect(await readTexts(page, '#items li')).toEqual(['bread', 'milk']);
+  await write(page, 'say', 'order');
+  const question = ['Order bread, milk?'];
+  await expect.poll(() => readTexts(page, '#questions p')).toEqual(question);
   await page.reload();
-  await untilTrue(page, 'the question is there again', isAsked);
-  await page.click('.question');
-  await untilTrue(page, 'the run has ended', hasEnded);
-  expect(await messages()).toEqual(['user: go', 'assistant: You said "yes".']);
-  expect(failures).toEqual([]);
-  await page.close();
-});
-
-test('page and graph share a state', async () => {
-  const { page, failures } = await open('shared');
-  await page.evaluate('void setNote("from the page")');
-  await untilTrue(page, 'the run has ended', hasEnded);
-  const readState = async (): Promise<unknown> =>
-    JSON.parse(await page.evaluate<string>('document.querySelector("main").dataset.state'));
-  const state = await readState();
-  expect(state).toMatchObject({ note: 'from the page!' });
-  await page.reload();
-  await untilTrue(page, 'the page is there again', 'document.body.dataset.ready === "yes"');
-  expect(await readState()).toEqual(state);
+  await untilReady(page);
+  expect(await readTexts(page, '#questions p')).toEqual(question);
+  expect(await readTexts(page, '#items li')).toEqual(['bread', 'milk']);
+  await page.click('#questions button');
+  await expect
+    .poll(() => readTexts(page, '.assistant'))
+    .toEqual(['Done: milk is on the list.', 'Done: ordered bread, milk.']);
+  expect(await readTexts(page, '#items li')).toEqual([]);
+  expect(await readTexts(page, '#questions p')).toEqual([]);
   expect(failures).toEqual([]);
   await page.close();
 });

@@ -21,12 +21,13 @@ const AS_BUILT = [
 export async function servePage(
   folder: string,
   page = 'test/browser/page/page.jsx',
+  html = HTML,
 ): Promise<{ url: string; stop(): void }> {
   const modules = join(folder, 'node_modules');
   const env = extendEnvironment({ NODE_PATH: modules });
   const script = await runProcess(join(modules, '.bin/esbuild'), [page, ...AS_BUILT], { env });
   const server = createServer(({ url }, response) => {
-    const [type, body] = url === '/page.js' ? ['text/javascript', script] : ['text/html', HTML];
+    const [type, body] = url === '/page.js' ? ['text/javascript', script] : ['text/html', html];
     response.setHeader('content-type', type).end(body);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

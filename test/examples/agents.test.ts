@@ -14,7 +14,7 @@ import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 type Message = { type: string; content: string; name?: string };
 type Values = { messages: Message[]; __interrupt__?: { value: { draft: string } }[] };
 
-const EXAMPLES = ['new', 'tools', 'approval', 'memory', 'subagents'];
+const EXAMPLES = ['new', 'tools', 'approval', 'memory', 'subagents', 'ag-ui'];
 
 function serve(
   folder: string,
