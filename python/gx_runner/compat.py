@@ -118,6 +118,17 @@ def _can_take_control(stream: Callable[..., Any]) -> bool:
     return "control" in inspect.signature(stream).parameters
 
 
+@functools.cache
+def _can_take_context(stream: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(stream).parameters.values()
+    return any(one.name == "context" or one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+
+
+def can_take_context(graph: Any) -> bool:
+    """Returns whether the call of a graph has a context: a class of the user's own may know none."""
+    return _can_take_context(type(graph).astream)
+
+
 def read_classes(serde: Any) -> Any:
     """Returns which classes a serializer makes objects of; the same for all serializers of an older LangGraph."""
     if (classes := getattr(serde, "classes", None)) is not None:

@@ -7,6 +7,7 @@ import importlib.metadata
 import uuid
 from typing import Any
 
+from gx_runner.compat import can_take_context
 from gx_runner.context import pick_fields
 from gx_runner.events import choose_graph_modes
 from gx_runner.loading import Graph
@@ -48,6 +49,7 @@ def build_keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
     for name in ("interrupt_before", "interrupt_after"):
         if kwargs[name] is not None:
             keywords[name] = kwargs[name]
-    # LangGraph makes the class of a context, with its defaults, of no fields at all, and nothing of None.
-    keywords["context"] = pick_fields(graph.context_schema, kwargs["context"] or {})
+    if kwargs["context"] or can_take_context(graph):
+        # LangGraph makes the class of a context, with its defaults, of no fields at all, and nothing of None.
+        keywords["context"] = pick_fields(graph.context_schema, kwargs["context"] or {})
     return keywords
