@@ -2,7 +2,7 @@ import * as conditions from '../../src/schema/platform/objects/conditions.ts';
 import type {
   FailureReason,
   RevisionStatus,
-} from '../../src/schema/platform/deployment/revision.ts';
+} from '../../src/schema/platform/deployment/statuses.ts';
 
 export const PHASES: Record<RevisionStatus, string> = {
   CREATING: 'It exists, and the operator has not started on it.',

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { kinds, type Kube, type SecretObject } from '../kube/kube.ts';
+import { kinds } from '../kube/kinds.ts';
+import type { Kube, SecretObject } from '../kube/kube.ts';
 import type { DeploymentResource } from '../schema/platform/resources/custom-resources.ts';
 import type { Secret } from '../schema/platform/deployment/deployment.ts';
 import { PART_OF, SECRETS_OF, TENANT } from '../schema/platform/objects/labels.ts';

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Cache } from '../kube/cache.ts';
-import { kinds, type ConfigMapObject, type Kube } from '../kube/kube.ts';
+import { kinds } from '../kube/kinds.ts';
+import type { ConfigMapObject, Kube } from '../kube/kube.ts';
 import { Limiter } from '../http/limits/limiter.ts';
 import { Reflector, type WatchState } from '../kube/watch.ts';
 import type { Log } from '../log.ts';

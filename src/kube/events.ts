@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { kinds, type Kube, type KubeObject } from './kube.ts';
+import { kinds } from './kinds.ts';
+import type { Kube, KubeObject } from './kube.ts';
 import { formatMicroTime } from './lease.ts';
 
 export type EventNote = {

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { toError, Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { kinds, type Kube, type LeaseObject } from './kube.ts';
+import { kinds } from './kinds.ts';
+import type { Kube, LeaseObject } from './kube.ts';
 
 export type LeaseOptions = {
   kube: Kube;

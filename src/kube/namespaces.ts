@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { toError, Forbidden } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Cache } from './cache.ts';
-import { kinds, type Kube, type KubeObject } from './kube.ts';
+import { kinds } from './kinds.ts';
+import type { Kube, KubeObject } from './kube.ts';
 import type { Watch, WatchState } from './watch.ts';
 
 /** Milliseconds between two reads of a namespace. A label that was removed counts at most a little longer than this. */

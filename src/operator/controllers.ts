@@ -1,7 +1,7 @@
 import type { OperatorConfig } from '../config/platform/operator.ts';
 import type { Recorder } from '../kube/events.ts';
 import { Denied } from '../kube/errors.ts';
-import { kinds } from '../kube/kube.ts';
+import { kinds } from '../kube/kinds.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/spans.ts';
 import type { RevisionResource } from '../schema/platform/resources/custom-resources.ts';

@@ -1,7 +1,8 @@
 import type { Cache } from '../kube/cache.ts';
 import type { Faulty } from '../kube/faulty-objects.ts';
 import type { Recorder } from '../kube/events.ts';
-import { kinds, type Kind } from '../kube/kube.ts';
+import { kinds } from '../kube/kinds.ts';
+import type { Kind } from '../kube/kube.ts';
 import { isOfKind } from '../kube/object-key.ts';
 import type { Log } from '../log.ts';
 import type { Caches } from './view/caches.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError, Unavailable } from '../errors.ts';
 import type { ConnectedKube } from '../kube/client.ts';
-import { kinds, type LeaseObject } from '../kube/kube.ts';
+import { kinds } from '../kube/kinds.ts';
+import type { LeaseObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { parseCrdVersion } from '../schema/platform/resources/crd.ts';
 import { API_VERSION } from '../schema/platform/objects/api-group.ts';

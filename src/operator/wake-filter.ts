@@ -12,7 +12,7 @@ import type {
 } from '../schema/platform/resources/custom-resources.ts';
 import { isReplacing } from '../schema/platform/backup/replacement.ts';
 import { formatCanonicalJson } from '../schema/canonical-json.ts';
-import { ENDED } from '../schema/platform/deployment/revision.ts';
+import { ENDED } from '../schema/platform/deployment/statuses.ts';
 import { getDatabaseEngine } from './database/engines.ts';
 import { isRollingOut } from './rollout/complete.ts';
 import { findCondition, isTrue } from './kernel/conditions.ts';

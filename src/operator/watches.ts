@@ -1,7 +1,8 @@
 import type { OperatorConfig } from '../config/platform/operator.ts';
 import type { Cache } from '../kube/cache.ts';
 import { Limiter } from '../http/limits/limiter.ts';
-import { kinds, type Kube } from '../kube/kube.ts';
+import { kinds } from '../kube/kinds.ts';
+import type { Kube } from '../kube/kube.ts';
 import { NamespaceReader } from '../kube/namespaces.ts';
 import { Reflector, type Watch, type WatchObserver, type WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { buildManagedLabels } from '../../src/schema/platform/objects/labels.ts';
 import { faultProxy, type FaultProxy } from '../kit/fault-proxy.ts';
 import { attempt, openStreams } from './attacks.ts';

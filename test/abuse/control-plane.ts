@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { attackMetrics } from './metrics.ts';
 import { tell } from './tell.ts';

@@ -11,7 +11,7 @@ import { buildLocalCors } from '../../src/agent/front/local-pages.ts';
 import { streamWhileAllowed } from '../../src/http/routes/while-allowed.ts';
 import { Unauthorized } from '../../src/errors.ts';
 import type { CountedKube } from '../../src/kube/client.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { hasTurn } from '../../src/operator/backup/open.ts';
 import { findPlaceInLine } from '../../src/operator/revision/build/turn.ts';
 import { createCaches } from '../../src/operator/view/caches.ts';

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { hashGatewayKey } from '../../src/schema/wire/agent-key.ts';
 import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import {

@@ -1,7 +1,8 @@
 import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { hashGatewayKey } from '../../src/schema/wire/agent-key.ts';
 import { buildWorkPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { freePort } from '../kit/agent-server.ts';

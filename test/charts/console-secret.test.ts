@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 
 /* The secret of sessions on a real API server: nobody is signed out by an upgrade. */

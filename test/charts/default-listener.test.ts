@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { DEFAULT_TENANT_ID } from '../../src/config/platform/control-plane.ts';
-import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 

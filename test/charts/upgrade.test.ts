@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, KubeObject } from '../../src/kube/kube.ts';
 import type { DatabaseSpec } from '../../src/schema/platform/spec/database-spec.ts';
 import { BUILDER, fromGit, GIT, newDeployment } from '../kit/objects.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';

@@ -13,7 +13,8 @@ import {
   SERVED_NAMESPACE_ACCESS,
 } from '../../src/control-plane/access.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
 import type { PolicyRule } from '../../src/schema/platform/spec/policy-rule.ts';
 import { startGitHostStub, type GitHostStub } from '../kit/git-host-stub.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { REQUESTED_BY } from '../../src/schema/platform/objects/labels.ts';
 import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, TENANT_A, type Plane } from './kit/api-server-plane.ts';

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
-import { REVISION_STATUSES, type Revision } from '../../src/schema/platform/deployment/revision.ts';
+import { REVISION_STATUSES } from '../../src/schema/platform/deployment/statuses.ts';
+import type { Revision } from '../../src/schema/platform/deployment/revision.ts';
 import { until } from '../kit/until.ts';
 import { dyingDoor, type DyingDoor } from '../kit/dying-door.ts';
 import type { FakeKubelet } from '../kit/fake-kubelet.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
 import type { Revision } from '../../src/schema/platform/deployment/revision.ts';
 import { newDeployment } from '../kit/objects.ts';

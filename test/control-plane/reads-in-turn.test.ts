@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { wrapReadsInTurn } from '../../src/control-plane/reads-in-turn.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { until } from '../kit/until.ts';
 
 /* Reads of several tenants on the sockets of one client, and an API server that is slow for one of them. */

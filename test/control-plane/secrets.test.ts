@@ -1,6 +1,7 @@
 import { expect, inject, test } from 'vitest';
 import { SecretValues } from '../../src/control-plane/secrets.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';
 import { auditEvents } from '../kit/audit-log.ts';
 import { until } from '../kit/until.ts';

@@ -11,7 +11,7 @@ import {
   type EmbeddedPostgres,
 } from '../../src/agent/dev/embedded-postgres/start.ts';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { freePort, startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { openStage, type Stage } from '../kit/stage.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { fakeKubelet } from '../kit/fake-kubelet.ts';
 import type { RunningOperator } from '../kit/operator.ts';
 import { until } from '../kit/until.ts';

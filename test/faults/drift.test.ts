@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { Conflict } from '../../src/errors.ts';
 import { KubeRefused } from '../../src/kube/errors.ts';
-import { kinds, type JsonPatch, type Kind, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { JsonPatch, Kind, KubeObject } from '../../src/kube/kube.ts';
 import { hasAllValues } from '../../src/operator/kernel/owned.ts';
 import { until } from '../kit/until.ts';
 import { deploy, untilSettled } from './life.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, listWrittenKinds } from '../../src/operator/view/caches.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';

@@ -1,5 +1,6 @@
 import { loadCredentials } from '../../src/kube/credentials.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { buildKubePath } from '../../src/kube/client.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { buildCrd } from '../../src/schema/platform/resources/crd.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
-import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { newDeployment } from '../kit/objects.ts';

@@ -1,5 +1,5 @@
 import { NotFound } from '../../src/errors.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { KubeRefused } from '../../src/kube/errors.ts';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import {
   DeploymentSpec,
   type DeploymentResource,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { Asked, Verdict } from '../kit/fault-proxy.ts';
 import { until } from '../kit/until.ts';
 import { change, deploy, faultFree, IMAGE, remove, untilGone, untilSettled } from './life.ts';

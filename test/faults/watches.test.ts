@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import { REVISION } from '../../src/schema/platform/objects/labels.ts';
 import { names } from '../../src/schema/names.ts';
 import { until } from '../kit/until.ts';

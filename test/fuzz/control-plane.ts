@@ -5,7 +5,8 @@ import {
 } from '../../src/config/platform/control-plane.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { createLog } from '../../src/log.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { TENANT } from '../../src/schema/platform/objects/labels.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { CURRENT_KEY } from '../../src/schema/wire/agent-key.ts';
 import { type DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';

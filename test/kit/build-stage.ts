@@ -1,4 +1,4 @@
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { Builder } from '../../src/config/platform/builder.ts';
 import type { OperatorSettings } from '../../src/config/platform/operator.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';

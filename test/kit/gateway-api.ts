@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import { folderOfModule } from './go-module.ts';
 
 /* The definition of HTTPRoute, which clusters get from the Gateway API's release. */

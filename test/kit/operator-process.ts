@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,6 @@
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../src/kube/kube.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/start.ts';
 import type { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/platform/operator.ts';

@@ -1,7 +1,8 @@
 import { NotFound } from '../../src/errors.ts';
 import type { OperatorSettings } from '../../src/config/platform/operator.ts';
 import { Cache, buildObjectKey } from '../../src/kube/cache.ts';
-import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject, Ref } from '../../src/kube/kube.ts';
 import { isOfKind } from '../../src/kube/object-key.ts';
 import { BuildLooks } from '../../src/operator/branches/build-looks.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder, trimToBytes, NOTE_LENGTH } from '../../src/kube/events.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { testNamespace } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
 import { silentLog } from '../kit/log.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { Election, formatMicroTime } from '../../src/kube/lease.ts';
 import { testNamespace } from '../kit/api-server.ts';
 import { openStage } from '../kit/stage.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { listQuery, buildKubePath, formatQuery } from '../../src/kube/client.ts';
 
 test.each([

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Cache } from '../../src/kube/cache.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../src/kube/kube.ts';
 import { Reflector, type WatchTimings } from '../../src/kube/watch.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { auditEvents } from '../kit/audit-log.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, KubeObject } from '../../src/kube/kube.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 

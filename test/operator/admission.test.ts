@@ -9,7 +9,8 @@ import { readControlPlaneConfig } from '../../src/config/platform/control-plane.
 import { runApiKeyCommand } from '../../src/control-plane/auth/command.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { FINALIZER, WAKE } from '../../src/schema/platform/objects/labels.ts';
 import type { Deployment } from '../../src/schema/platform/deployment/deployment.ts';

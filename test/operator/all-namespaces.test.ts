@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NotFound } from '../../src/errors.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { renderer } from '../charts/render.ts';
 import { kubeconfigOf, untilMay } from '../kit/account.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import { getReplicas } from '../../src/operator/pods/workload-state.ts';
 import { newDeployment } from '../kit/objects.ts';

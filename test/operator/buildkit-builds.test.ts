@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { idOf, renderer } from '../charts/render.ts';
 import { digestFor } from '../kit/fake-kubelet.ts';

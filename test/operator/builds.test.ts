@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toRevisionAnswer } from '../../src/control-plane/revisions/resource.ts';
-import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';

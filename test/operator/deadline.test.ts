@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, type RunningOperator } from '../kit/operator.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { renderer } from '../charts/render.ts';
 import { may as mayIn, untilMay } from '../kit/account.ts';
 import { testNamespace } from '../kit/api-server.ts';

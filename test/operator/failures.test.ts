@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toRevisionAnswer } from '../../src/control-plane/revisions/resource.ts';
-import { kinds, type Kind, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/platform/objects/labels.ts';
 import { openStage, type Stage } from '../kit/stage.ts';

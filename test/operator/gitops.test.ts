@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { openStage, type Stage } from '../kit/stage.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { setBuildStage } from '../kit/build-stage.ts';
 import type { Stage } from '../kit/stage.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Unavailable } from '../../src/errors.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';

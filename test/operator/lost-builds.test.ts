@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { auditEvents, type AuditEvent } from '../kit/audit-log.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NotFound } from '../../src/errors.ts';
-import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, KubeObject } from '../../src/kube/kube.ts';
 import { buildOwnedMetadata } from '../../src/operator/objects/metadata.ts';
 import { OPERATOR_KINDS } from '../../src/operator/kinds/table.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';

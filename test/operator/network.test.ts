@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  kinds,
-  type Kind,
-  type Kube,
-  type KubeObject,
-  type ListOptions,
-} from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject, ListOptions } from '../../src/kube/kube.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';

@@ -4,7 +4,7 @@ import { newDeployment } from '../kit/objects.ts';
 import { metricOf } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 
 /* Series of deployments at a real operator: they are there while the deployment is. test/bench/scrape.ts has more. */
 

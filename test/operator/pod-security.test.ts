@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Builder } from '../../src/config/platform/builder.ts';
-import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../src/kube/kube.ts';
 import { desiredDeployment } from '../kit/facts.ts';
 import { buildPasswordJob } from '../../src/operator/database/own/credentials/job.ts';
 import { buildStagedJob } from '../../src/operator/revision/build/staged-job.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { PUSHED_AT, RECONCILE_NOW } from '../../src/schema/platform/objects/labels.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';

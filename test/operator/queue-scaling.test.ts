@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import type { Gateway } from '../../src/gateway/start.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { buildWorkPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { kubectlFor } from '../kit/kubectl.ts';

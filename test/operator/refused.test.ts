@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toRevisionAnswer } from '../../src/control-plane/revisions/resource.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import { fromGit, newDeployment } from '../kit/objects.ts';

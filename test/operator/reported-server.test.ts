@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
 import type { Gateway } from '../../src/gateway/start.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import {
   buildWorkPath,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { startPlane, type Plane } from '../control-plane/kit/api-server-plane.ts';
 import { until } from '../kit/until.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Gateway } from '../../src/gateway/start.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { RolloutSpec } from '../../src/schema/platform/rollout/rollout-spec.ts';
 import { buildWorkPath } from '../../src/schema/wire/work-report.ts';
 import { newDeployment } from '../kit/objects.ts';

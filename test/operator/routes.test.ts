@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import type { OperatorSettings } from '../../src/config/platform/operator.ts';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { operatorAccess } from '../../src/operator/access.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Gateway } from '../../src/gateway/start.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import type { DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import type { RunStatus } from '../../src/schema/agent/run.ts';
 import { ROLLOUT } from '../../src/schema/platform/objects/labels.ts';

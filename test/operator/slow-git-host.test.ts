@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import { type DeploymentResource } from '../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { RECONCILE_NOW, TENANT } from '../../src/schema/platform/objects/labels.ts';

@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { INTERRUPT, PUSHED_AT } from '../../src/schema/platform/objects/labels.ts';

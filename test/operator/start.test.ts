@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { NotFound } from '../../src/errors.ts';
-import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/platform/objects/labels.ts';

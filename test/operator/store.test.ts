@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { still, until } from '../kit/until.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
 import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { openStage, type Stage } from '../kit/stage.ts';

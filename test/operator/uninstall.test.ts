@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DATA_WORD } from '../../src/config/platform/uninstall.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { Kind, KubeObject } from '../../src/kube/kube.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
 import { runUninstall } from '../../src/operator/uninstall/run.ts';
 import { access, uninstallAccess } from '../../dev/generate/access.ts';

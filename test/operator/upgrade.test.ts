@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import {
-  kinds,
-  type JsonPatch,
-  type Kind,
-  type Kube,
-  type KubeObject,
-} from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { JsonPatch, Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { auditEvents } from '../kit/audit-log.ts';

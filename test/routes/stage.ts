@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
-import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { kinds } from '../../src/kube/kinds.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
 import type { Condition } from '../../src/schema/platform/objects/conditions.ts';
 import type { DeploymentSpec } from '../../src/schema/platform/resources/custom-resources.ts';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';

@@ -19,7 +19,7 @@ import { NotFound, Problem } from '../../errors.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import { giveUpTask } from '../db/runs/tasks.ts';
 import type { PushConfig } from '../db/webhooks/webhooks.ts';
-import { type CancelDeps, cancelRuns } from '../runs/executing/cancel.ts';
+import { cancelRuns } from '../runs/executing/cancel.ts';
 import { isUnfinished } from '../../schema/agent/run.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { runOnlyOnce } from '../runs/making/only-once.ts';
@@ -32,7 +32,6 @@ import {
   waitForEndFacts,
   buildStartFacts,
   buildMessageKey,
-  type SendDeps,
   type SentMessage,
   type StartedTask,
   startTask,
@@ -41,14 +40,11 @@ import {
   streamRunEvents,
   type FollowedTask,
   followTask,
-  type StreamDeps,
   streamTaskUpdates,
 } from './stream-task.ts';
 import { buildTaskForm, toTaskState, type TaskFacts } from './task-form.ts';
 import { type FoundTask, loadTaskState, type TaskAction, loadTask, buildTaskId } from './tasks.ts';
 import type { Log } from '../../log.ts';
-
-export type TasksDeps = SendDeps & CancelDeps & StreamDeps & AgentDeps;
 
 type TasksOfRequest = Omit<SentMessage, 'find' | 'push' | 'key'> & {
   a2a: A2aPackage;
@@ -65,13 +61,13 @@ const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
 
 /** Answers one request for an assistant's tasks, for the package, which reads and writes the protocol. */
 export class AssistantTasks implements A2ARequestHandler {
-  readonly #deps: TasksDeps;
+  readonly #deps: AgentDeps;
   readonly #facts: TasksOfRequest;
   readonly #pushes: PushConfigs;
   /** True once a failure of ours, or a refusal that the protocol has no code for, has been answered. */
   failed = false;
 
-  constructor(deps: TasksDeps, facts: TasksOfRequest) {
+  constructor(deps: AgentDeps, facts: TasksOfRequest) {
     this.#deps = deps;
     this.#facts = facts;
     this.#pushes = new PushConfigs(deps, {

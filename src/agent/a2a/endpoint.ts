@@ -14,12 +14,10 @@ import { answerSlowly } from '../../http/routes/web.ts';
 import { A2A_REQUESTS, A2A_SENDS, A2A_STREAMS, A2A_WRITES } from '../../schema/agent/a2a.ts';
 import { type AgentCall, permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { AssistantTasks, type TasksDeps } from './assistant-tasks.ts';
+import { AssistantTasks } from './assistant-tasks.ts';
 import type { Cards } from './cards.ts';
 import { loadA2a, type A2aPackage } from './package.ts';
 import { toJsonNames } from './proto-names.ts';
-
-export type A2aDeps = TasksDeps & AgentDeps;
 
 /** The protocol's ContentTypeNotSupportedError. */
 const OTHER_TYPE = -32_005;
@@ -29,12 +27,12 @@ const MOST_ITEMS = 1000;
 
 /** Answers A2A, in versions 1.0 and 0.3. */
 export class A2aEndpoint {
-  readonly #deps: A2aDeps;
+  readonly #deps: AgentDeps;
   readonly #cards: Cards;
   readonly #requests: ReadonlyMap<string, { schema: TObject; check: Check }>;
   #loading: Promise<A2aPackage> | undefined;
 
-  constructor(deps: A2aDeps, cards: Cards) {
+  constructor(deps: AgentDeps, cards: Cards) {
     this.#deps = deps;
     this.#cards = cards;
     const check = createValidator({ listItems: MOST_ITEMS });

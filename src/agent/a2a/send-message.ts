@@ -8,15 +8,12 @@ import { findTask, loadLastTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { buildContentKey, type RequestKey } from '../kernel/request-key.ts';
-import { makeRun, type CreatedRun, type CreateDeps } from '../runs/making/create.ts';
-import type { Readers } from '../runs/reading/readers.ts';
+import { makeRun, type CreatedRun } from '../runs/making/create.ts';
 import type { Hears } from '../stream/bus.ts';
 import type { Takes } from './agent-card.ts';
 import { readAnswers, buildGraphInput } from './message-parts.ts';
 import { listQuestions, toTaskState, type TaskFacts } from './task-form.ts';
 import { permitThreads, buildTaskId, toFoundTask, type FoundTask } from './tasks.ts';
-
-export type SendDeps = CreateDeps & AgentDeps & { readers: Readers };
 
 /** The request that a message came in, and the assistant that it is for. */
 export type SentMessage = {
@@ -62,7 +59,7 @@ const readContent = ({ content, mediaType, filename }: Message['parts'][number])
  * come before.
  */
 export async function startTask(
-  deps: SendDeps,
+  deps: AgentDeps,
   { message: given, metadata }: SendMessageRequest,
   {
     request,
@@ -135,7 +132,7 @@ type TaskOwner = { caller: AgentCaller; assistant_id: string };
  * `Conflict` for a task that takes no message.
  */
 async function loadWaitingTask(
-  deps: SendDeps,
+  deps: AgentDeps,
   { taskId, contextId }: Message,
   { find, ...whose }: TaskOwner & Pick<SentMessage, 'find'>,
 ): Promise<FoundTask | undefined> {
@@ -155,7 +152,7 @@ async function loadWaitingTask(
 }
 
 async function loadContextTask(
-  { db }: SendDeps,
+  { db }: AgentDeps,
   thread_id: string,
   { caller, assistant_id }: TaskOwner,
 ): Promise<FoundTask | undefined> {
@@ -173,7 +170,7 @@ export const buildStartFacts = ({ id, run }: StartedTask): TaskFacts => ({
 
 /** Returns the facts of a task from the outcome in this process, so that no row has to be read. */
 function readOutcome(
-  ended: Awaited<ReturnType<SendDeps['readers']['waitForEnd']>>,
+  ended: Awaited<ReturnType<AgentDeps['readers']['waitForEnd']>>,
   { run_id, thread_id }: { run_id: string; thread_id: string },
 ): Omit<TaskFacts, 'id'> | undefined {
   const { status, waits, endedAt, values } = ended?.result ?? {};
@@ -193,7 +190,7 @@ function readOutcome(
 
 /** Waits for the run's end, and returns the facts to report about the task then, or when the client left. */
 export async function waitForEndFacts(
-  deps: SendDeps,
+  deps: AgentDeps,
   { id, first, run, subscription }: StartedTask,
   assistant_id: string,
 ): Promise<TaskFacts> {

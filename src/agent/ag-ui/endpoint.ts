@@ -17,7 +17,8 @@ import { buildNamedId, isUuid } from '../kernel/ids.ts';
 import { buildContentKey, readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
 import { cancelRuns } from '../runs/executing/cancel.ts';
 import { announceProtocolRun, createRun } from '../runs/making/create.ts';
-import type { AgUiDeps, NamedThread } from './deps.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import type { NamedThread } from './pinned-thread.ts';
 import { mayAnswer, planResume, planAgUiRun, readOldAnswer, type RunQuery } from './plan-run.ts';
 import { AG_UI_DIALECT, buildView, joinRun, streamRun, streamSnapshot } from './run-stream.ts';
 
@@ -32,10 +33,10 @@ type AgUiRequest = Pick<
 const THREADS = '9d2b1c2e-7c9e-5f0e-8f5b-3a7b6f1d2c40';
 
 export class AgUiEndpoint {
-  readonly #deps: AgUiDeps;
+  readonly #deps: AgentDeps;
   readonly #inputs: GraphInputs;
 
-  constructor(deps: AgUiDeps) {
+  constructor(deps: AgentDeps) {
     this.#deps = deps;
     this.#inputs = new GraphInputs(deps);
   }

@@ -5,7 +5,8 @@ import type { Thread } from '../../schema/agent/thread.ts';
 import { isObject, type Json } from '../../schema/json.ts';
 import type { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { resolveAssistantId } from '../kernel/ids.ts';
-import type { AgUiDeps, NamedThread } from './deps.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import type { NamedThread } from './pinned-thread.ts';
 import { loadPinnedThread, loadThreadState } from './pinned-thread.ts';
 import { planMessages, planPageFields, planState, readFields } from './input.ts';
 import { buildAnswers, isBreakpointAnswered, readQuestions } from './interrupts.ts';
@@ -44,7 +45,7 @@ export function readOldAnswer({
 
 /** Returns the run that answers a thread which waits; undefined where the request answers none of its questions. */
 export async function planResume(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   input: RunAgentInput,
   thread: Thread | undefined,
 ): Promise<PlannedRequest | undefined> {
@@ -62,7 +63,7 @@ export async function planResume(
 
 /** Plans the run that a request asks for, and the fields that its graph gets beside the input. */
 export async function planAgUiRun(
-  deps: AgUiDeps & { inputs: GraphInputs },
+  deps: AgentDeps & { inputs: GraphInputs },
   assistant: string,
   input: RunAgentInput,
   {
@@ -108,7 +109,7 @@ function readForwardedFields({ forwardedProps }: RunAgentInput): Partial<RunCrea
 
 /** Returns the fields of a run that brings new messages or state, and does not answer. */
 async function planInput(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   input: RunAgentInput,
   { thread, state }: { thread: Thread | undefined; state: Json },
 ): Promise<PlannedRequest> {
@@ -137,7 +138,7 @@ export const mayAnswer = (input: RunAgentInput): boolean =>
 
 /** Returns the last checkpoint without a message that the thread has now. Throws `Rejected` where none is kept. */
 async function findCheckpointBefore(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   { thread_id }: Thread,
   messageId: string,
 ): Promise<string> {

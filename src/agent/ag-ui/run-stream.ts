@@ -10,7 +10,8 @@ import { getThread } from '../db/threads/threads.ts';
 import { cancelRuns } from '../runs/executing/cancel.ts';
 import type { CreatedRun } from '../runs/making/create.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
-import type { AgUiDeps, NamedThread } from './deps.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import type { NamedThread } from './pinned-thread.ts';
 import { loadThreadState } from './pinned-thread.ts';
 import type { AgUiEvent, RunOutcome } from './events.ts';
 import { AgUiFold, type ClientView } from './fold.ts';
@@ -47,7 +48,7 @@ export const AG_UI_DIALECT: SseDialect = {
 
 /** Streams a new run from its beginning. Where `leaves`, a client that goes stops it. */
 export async function* streamRun(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   { run, subscription, before }: CreatedRun,
   view: ClientView,
   { signal, leaves }: { signal: AbortSignal; leaves: boolean },
@@ -77,7 +78,7 @@ export async function* streamRun(
 
 /** Streams a run under way from its beginning, or from an event on, upon the state that the thread had before it. */
 export async function* joinRun(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   input: RunAgentInput,
   { thread }: NamedThread,
   { run, signal, cursor }: { run: Run; signal: AbortSignal; cursor: Cursor | undefined },
@@ -102,7 +103,7 @@ export async function* joinRun(
 }
 
 async function endRun(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   fold: AgUiFold,
   { run_id, thread_id }: Run,
 ): Promise<SseEvent[]> {
@@ -123,7 +124,7 @@ async function endRun(
 }
 
 async function readOutcome(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   { status, error }: Pick<Run, 'status'> & { error: { error: string; message: string } | null },
   thread: Thread,
 ): Promise<RunOutcome> {
@@ -139,7 +140,7 @@ async function readOutcome(
 }
 
 async function readInterrupts(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   { thread_id, values, interrupts }: Thread,
 ): Promise<Json[]> {
   const messages = readMessages(values);
@@ -151,7 +152,7 @@ async function readInterrupts(
 
 /** Streams where a thread stands that no run is under way on. */
 export async function* streamSnapshot(
-  deps: AgUiDeps,
+  deps: AgentDeps,
   input: RunAgentInput,
   { threadId, thread }: NamedThread,
 ): AsyncGenerator<SseEvent[]> {

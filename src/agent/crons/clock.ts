@@ -1,8 +1,11 @@
 import { toError } from '../../errors.ts';
 import { Pause } from '../../pause.ts';
 import { loadNextTickDelay } from '../db/crons/cron-ticks.ts';
+import type { Database } from '../db/base/pool.ts';
 import type { Signals } from '../db/base/signals.ts';
-import { runDueCrons, type FireDeps } from './fire.ts';
+import type { Log } from '../../log.ts';
+import type { Pinning } from '../kernel/pinning.ts';
+import type { QueuedRuns } from '../runs/making/queued-runs.ts';
 
 /** Milliseconds between two looks at the crons when none is due before. */
 const LOOK = 30_000;
@@ -10,7 +13,16 @@ const LOOK = 30_000;
 const OTHERS = 50;
 const RETRY = 1000;
 
-export type ClockDeps = FireDeps & { signals: Signals };
+export type ClockDeps = {
+  db: Database;
+  signals: Signals;
+  queued: QueuedRuns;
+  graphs: string[];
+  pinning: Pinning;
+  log: Log;
+  /** Makes the runs of crons that are due, but for the `slow` ones. Returns how many were due, and how many it took. */
+  fire: (slow: Set<string>) => Promise<{ due: number; taken: number }>;
+};
 
 /**
  * Fires crons. It knows when the next one is due, and looks at the database then; a cron that is due sooner than the
@@ -67,7 +79,7 @@ export class CronClock {
   async #look(isDue: boolean): Promise<number> {
     if (isDue) {
       await this.#deps.queued.admit();
-      const { due, taken } = await runDueCrons(this.#deps, this.#slow);
+      const { due, taken } = await this.#deps.fire(this.#slow);
       if (due > 0) return taken > 0 ? 0 : OTHERS;
     }
     const { db, graphs, pinning } = this.#deps;

@@ -1,12 +1,14 @@
 import type { Db } from '../db/base/pool.ts';
 import { loadLastConfig } from '../db/threads/threads.ts';
 import { buildSystemAssistantId } from '../kernel/ids.ts';
-import type { GraphHost } from './host.ts';
 import type { Json } from '../../schema/json.ts';
 
 /* This file gathers the fields of a thread that a call about its state needs. */
 
-export type ThreadCallDeps = { db: Db; host: GraphHost };
+export type ThreadCallDeps = {
+  db: Db;
+  host: { listNodes: (graphId: string) => string[] | undefined };
+};
 
 type ThreadCall = { thread_id: string; graph_id: string; made_with?: Json };
 

@@ -12,12 +12,10 @@ import type { AgentDeps } from '../parts/deps.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import type { AskedQuestion } from '../runs/making/asked.ts';
 import { describeProgress } from '../runs/reading/progress.ts';
-import { runToEnd, type RunToEndDeps } from '../runs/making/run-to-end.ts';
+import { runToEnd } from '../runs/making/run-to-end.ts';
 import { buildQuestionForm, mapQuestionsByKey, readResponses } from './questions.ts';
 import { parseRunEnd, buildFailedResult, buildStateResult, type Ended } from './results.ts';
 import type { WaitingCall } from './waiting-states.ts';
-
-export type CallDeps = RunToEndDeps & AgentDeps;
 
 /** The request that a call came in. `key`: set where the call is carried out once. */
 export type CallRequest = AgentCall & {
@@ -37,13 +35,13 @@ type Answer = CallToolResult | InputRequiredResult;
 const MODES = ['values', 'updates', 'custom'] as const;
 
 /** Calls the assistant, and answers when its run has ended. */
-export function callAssistant(deps: CallDeps, call: ToolCall, input: unknown): Promise<Answer> {
+export function callAssistant(deps: AgentDeps, call: ToolCall, input: unknown): Promise<Answer> {
   return runCall(deps, call, { threadId: undefined, body: { input }, key: call.request.key });
 }
 
 /** Goes on with a run that waits, with the client's responses to its questions: once, whether or not it has a key. */
 export async function resumeCall(
-  deps: CallDeps,
+  deps: AgentDeps,
   call: ToolCall,
   waiting: WaitingCall,
 ): Promise<Answer> {
@@ -80,7 +78,7 @@ type Started = {
 };
 
 async function runCall(
-  deps: CallDeps,
+  deps: AgentDeps,
   call: ToolCall,
   { threadId, body, key }: Started,
 ): Promise<Answer> {

@@ -12,21 +12,13 @@ import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { readIdempotencyKey, refuseSeveral, type RequestKey } from '../kernel/request-key.ts';
 import { readVersions } from '../kernel/versions.ts';
-import {
-  callAssistant,
-  type CallDeps,
-  type CallRequest,
-  resumeCall,
-  type ToolCall,
-} from './calls.ts';
+import { callAssistant, type CallRequest, resumeCall, type ToolCall } from './calls.ts';
 import { loadPackage, type McpPackage } from './package.ts';
 import { Tools } from './tools.ts';
 import { type WaitingCall, buildStateCodec } from './waiting-states.ts';
 import { Problem } from '../../errors.ts';
 import { RPC_CODES } from '../../http/routes/json-rpc.ts';
 import type { Log } from '../../log.ts';
-
-export type McpDeps = CallDeps & AgentDeps;
 
 type Loaded = { mcp: McpPackage; handler: McpHttpHandler };
 
@@ -39,7 +31,7 @@ const KEEP_ALIVE = 5000;
 
 /** Answers MCP, both as it is since 2026-07-28 and as it was before. Each request is on its own. */
 export class McpEndpoint {
-  readonly #deps: McpDeps;
+  readonly #deps: AgentDeps;
   readonly #tools: Tools;
   readonly #identity = {
     name: 'gx-platform',
@@ -49,7 +41,7 @@ export class McpEndpoint {
   readonly #asked = new WeakMap<globalThis.Request, CallRequest>();
   #loading: Promise<Loaded> | undefined;
 
-  constructor(deps: McpDeps) {
+  constructor(deps: AgentDeps) {
     this.#deps = deps;
     this.#tools = new Tools(deps);
   }

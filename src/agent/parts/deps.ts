@@ -13,7 +13,6 @@ import type { SemanticSearch } from '../gx-json/semantic-search.ts';
 import type { Pinning } from '../kernel/pinning.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
-import type { CreateDeps } from '../runs/making/create.ts';
 import type { CronClock } from '../crons/clock.ts';
 import type { Callers } from '../auth/callers.ts';
 import type { Reencryption } from '../db/encryption/reencryption.ts';
@@ -21,7 +20,7 @@ import type { EndedRuns } from '../runs/executing/ended-runs.ts';
 import type { Executor } from '../runs/executing/executor.ts';
 import type { Keeper } from '../runs/executing/keeper.ts';
 import type { QueuedRuns } from '../runs/making/queued-runs.ts';
-import type { PlanDeps } from '../runs/making/plan.ts';
+import type { AskedPlace } from '../runs/making/feedback.ts';
 import type { Readers } from '../runs/reading/readers.ts';
 import type { StoreLog } from '../stream/valkey/log.ts';
 import type { GraphHost } from '../graphs/host.ts';
@@ -76,7 +75,14 @@ export type AgentDeps = {
   };
   /** Sign the state that clients carry from one request to the next. */
   signing: SigningKeys;
-  requests: CreateDeps['requests'] & PlanDeps['requests'] & { below: string };
+  requests: {
+    /** Returns the address under which the client finds this server, without a slash at its end. */
+    address: (request: AskedPlace) => string;
+    /** Returns whether a header, by its lower-case name, becomes a configurable value of the request's runs. */
+    passes: (header: string) => boolean;
+    /** The path before all others of this server, without a slash at its end. */
+    below: string;
+  };
   /** Makes spans, where a collector takes them. */
   tracing: Tracing | undefined;
   log: Log;

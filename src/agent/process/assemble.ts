@@ -7,7 +7,8 @@ import type { Database } from '../db/base/pool.ts';
 import { runInserts } from '../db/runs/run-inserts.ts';
 import { toError } from '../../errors.ts';
 import { openSignals, type SignalConnection, type Signals } from '../db/base/signals.ts';
-import { CronClock, type ClockDeps } from '../crons/clock.ts';
+import { CronClock } from '../crons/clock.ts';
+import { runDueCrons, type FireDeps } from '../crons/fire.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import { readExpirySettings } from '../gx-json/expiry.ts';
@@ -65,7 +66,7 @@ type AgentParts = {
   host: GraphHost;
   bundles: Bundles;
   file: GraphsFile;
-  callerFor: ClockDeps['callerFor'];
+  callerFor: FireDeps['callerFor'];
   graphFaults: AgentDeps['graphFaults'];
 } & Logging;
 
@@ -186,7 +187,10 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
   const deps: AgentDeps = {
     ...making,
     keeper,
-    clock: new CronClock({ ...making, callerFor }),
+    clock: new CronClock({
+      ...making,
+      fire: (slow) => runDueCrons({ ...making, callerFor }, slow),
+    }),
     expiry: readExpirySettings(file.settings),
     signing: createSigningKeys(config, log),
     streamed: { publisher, store: streaming.counts },

@@ -13,7 +13,7 @@ import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { createAgentDeps, Opened } from './assemble.ts';
 import { createGraphHost, decideConnectionShares } from './graph-host.ts';
 import { openAuthentication, openUserCode, type Authentication } from '../front/authentication.ts';
-import type { ClockDeps } from '../crons/clock.ts';
+import type { FireDeps } from '../crons/fire.ts';
 import { keepSystemAssistant } from '../db/assistants/assistants.ts';
 import { checkKeys, chooseWritingKey } from '../db/encryption/encryption-keys.ts';
 import { applyMigrations } from '../db/migrate.ts';
@@ -97,7 +97,7 @@ async function start(
     opened,
   );
   const keyId = await prepareDatabase(preparing, { keys: config.encryption, module }, log);
-  const resolveCaller: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
+  const resolveCaller: FireDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
   const parts = { config, db, preparing, keyId, host, file, callerFor: resolveCaller, log, lines };
   const deps = await createAgentDeps(
     { ...parts, bundles: await bundling, graphFaults: () => faults?.reported() ?? [] },

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
 import { answerJson, answerNoContent, type Reply } from '../../http/routes/route.ts';
 import { Cards } from '../a2a/cards.ts';
-import { A2aEndpoint, buildTaskRefusal, countStartedTasks, type A2aDeps } from '../a2a/endpoint.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { A2aEndpoint, buildTaskRefusal, countStartedTasks } from '../a2a/endpoint.ts';
 import type { AgentCall } from '../auth/caller.ts';
 import type { Feature } from './feature.ts';
 import { describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
@@ -20,7 +21,7 @@ const describeError = (description: string): { description: string; schema: type
   schema: Message,
 });
 
-function buildMessagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
+function buildMessagesRoute(deps: AgentDeps, cards: Cards): AgentRoute {
   const endpoint = new A2aEndpoint(deps, cards);
   return route.post('/a2a/{assistant_id}', {
     id: 'a2a',
@@ -78,7 +79,7 @@ const buildCardRoute = (cards: Cards, { path, id }: { path: string; id: string }
   });
 
 const buildWellKnownRoute = (
-  { graphs }: A2aDeps,
+  { graphs }: AgentDeps,
   cards: Cards,
   { file, id }: { file: string; id: string },
 ): AgentRoute =>

@@ -5,7 +5,7 @@ import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { STRATEGIES } from '../../schema/agent/run.ts';
 import { buildEnumSchema } from '../../schema/types.ts';
 import { buildCapabilities, listAgents } from '../ag-ui/capabilities.ts';
-import type { AgUiDeps } from '../ag-ui/deps.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { AgUiEndpoint } from '../ag-ui/endpoint.ts';
 import { buildCopilotKitRoutes } from './copilotkit.ts';
 import type { Feature } from './feature.ts';
@@ -39,7 +39,7 @@ const RunQuery = Type.Object({
   ),
 });
 
-function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
+function buildAgUiRoutes(deps: AgentDeps): AgentRoute[] {
   const endpoint = new AgUiEndpoint(deps);
   return [
     route.get('/ag-ui', {

@@ -29,14 +29,12 @@ import { selectActive } from '../db/runs/runs.ts';
 import { deleteThreads } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { createId } from '../kernel/ids.ts';
-import { cancelRuns, type CancelDeps } from '../runs/executing/cancel.ts';
+import { cancelRuns } from '../runs/executing/cancel.ts';
 import { isGiven } from '../runs/making/kwargs.ts';
 import { describeAnswer, buildPage, refused, buildAgentRoutes } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 
-type Deps = CancelDeps & AgentDeps;
-
-const route = buildAgentRoutes<[Deps]>('assistants');
+const route = buildAgentRoutes<[AgentDeps]>('assistants');
 export const AssistantPath = Type.Object({ assistant_id: buildUuidSchema('') });
 
 /** Returns the assistant. Throws `NotFound`, also for one that the caller may not see. */
@@ -50,7 +48,7 @@ export async function loadAssistant(
   return assistant;
 }
 
-function requireGraph(deps: Deps, graphId: string | null | undefined): void {
+function requireGraph(deps: AgentDeps, graphId: string | null | undefined): void {
   if (graphId && !deps.graphs.includes(graphId))
     throw new NotFound(`Graph "${graphId}" not found. This server has ${deps.graphs.join(', ')}.`);
 }
@@ -69,7 +67,11 @@ function readContext({
   return isGiven(configurable) ? configurable : (context ?? configurable ?? null);
 }
 
-async function create(deps: Deps, asked: AssistantCreate, caller: AgentCaller): Promise<Reply> {
+async function create(
+  deps: AgentDeps,
+  asked: AssistantCreate,
+  caller: AgentCaller,
+): Promise<Reply> {
   const described = {
     ...asked,
     assistant_id: asked.assistant_id ?? createId(),
@@ -97,7 +99,7 @@ async function create(deps: Deps, asked: AssistantCreate, caller: AgentCaller): 
 }
 
 async function patch(
-  deps: Deps,
+  deps: AgentDeps,
   { id, body: asked, caller }: { id: string; body: AssistantPatch; caller: AgentCaller },
 ): Promise<Reply> {
   const described = { ...asked, assistant_id: id, metadata: asked.metadata ?? {} };
@@ -113,7 +115,7 @@ async function patch(
 }
 
 async function remove(
-  deps: Deps,
+  deps: AgentDeps,
   id: string,
   withThreads: boolean,
   caller: AgentCaller,

@@ -4,7 +4,7 @@ import { ClientId, RunAgentInput } from '../../schema/agent/ag-ui.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { buildNullableSchema } from '../../schema/types.ts';
 import { describeRuntime } from '../ag-ui/capabilities.ts';
-import type { AgUiDeps } from '../ag-ui/deps.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { AgUiEndpoint } from '../ag-ui/endpoint.ts';
 import { goneAgain, describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
 
@@ -21,7 +21,7 @@ const events = {
   200: { description: 'Events of AG-UI.', contentType: 'text/event-stream', schema: Type.String() },
 };
 
-export function buildCopilotKitRoutes(deps: AgUiDeps): AgentRoute[] {
+export function buildCopilotKitRoutes(deps: AgentDeps): AgentRoute[] {
   const endpoint = new AgUiEndpoint(deps);
   return [
     route.get('/copilotkit/info', {

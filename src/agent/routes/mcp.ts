@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { buildRpcRefusal } from '../../http/routes/json-rpc.ts';
-import { countCalls, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { countCalls, McpEndpoint } from '../mcp/endpoint.ts';
 import type { Feature } from './feature.ts';
 import { type AgentRoute, buildAgentRoutes } from './route.ts';
 
@@ -15,7 +16,7 @@ const describeRefusal = (description: string): { description: string; schema: ty
   schema: Message,
 });
 
-function buildMcpRoute(deps: McpDeps): AgentRoute {
+function buildMcpRoute(deps: AgentDeps): AgentRoute {
   const endpoint = new McpEndpoint(deps);
   return route.post('/mcp', {
     id: 'mcp',

@@ -14,14 +14,15 @@ import {
   ThreadSearch,
 } from '../../schema/agent/thread.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
-import { loadCheckpointStorage, keepLatestCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
+import { keepLatestCheckpoints } from '../db/threads/checkpoint-pruning.ts';
+import { loadCheckpointStorage } from '../db/threads/checkpoint-upkeep.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import { countThreads, searchThreads } from '../db/threads/thread-search.ts';
 import { loadThreadTtl } from '../db/threads/thread-expiry.ts';
 import { deleteThreads, getThread, patchThread, loadThreadHead } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { readIdempotencyKey } from '../kernel/request-key.ts';
-import { cancelRuns, type CancelDeps } from '../runs/executing/cancel.ts';
+import { cancelRuns } from '../runs/executing/cancel.ts';
 import { copyThreadOnce, createThreadOnce } from './new-threads.ts';
 import {
   goneAgain,
@@ -32,9 +33,7 @@ import {
   buildAgentRoutes,
 } from './route.ts';
 
-type Deps = CancelDeps & AgentDeps;
-
-const route = buildAgentRoutes<[Deps]>('threads');
+const route = buildAgentRoutes<[AgentDeps]>('threads');
 
 const buildNotFound = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
 
@@ -47,7 +46,7 @@ const isMinimalPreferred = (headers: IncomingHttpHeaders): boolean =>
     .some((one) => /^\s*return\s*=\s*"?minimal"?\s*(;|$)/i.test(one));
 
 async function prune(
-  deps: Deps,
+  deps: AgentDeps,
   { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' },
   caller: AgentCaller,
 ): Promise<number> {

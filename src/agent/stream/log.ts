@@ -37,6 +37,9 @@ export type StreamLog = {
   waitUntilStored(threadId?: string): Promise<void>;
 };
 
+/** Where the events of runs are read: the database, and those that are on their way to it. */
+export type EventSource = { db: Db; eventLog: StreamLog };
+
 type Entry = StoredEvent & Pick<LoggedRun, 'readers' | 'kwargs'>;
 
 /** Writes events for readers in other processes and for clients that come back, in batches, one statement at a time. */

@@ -6,13 +6,10 @@ import {
   type Cursor,
   type RunEvent,
 } from '../../schema/agent/stream-event.ts';
-import type { Db } from '../db/base/pool.ts';
 import type { BusMessage, Subscription } from './bus.ts';
-import type { StreamLog } from './log.ts';
+import type { EventSource } from './log.ts';
 import { lookForMissing, loadStoredEvents, type EventTail } from './tail.ts';
 import { isWanted, type WantedEvents } from './wanted.ts';
-
-export type EventSource = { db: Db; eventLog: StreamLog };
 
 export type RunReading = {
   run_id: string;

@@ -9,7 +9,7 @@ import {
 } from '../../schema/agent/stream-event.ts';
 import { readThreadEvents } from '../db/events/events.ts';
 import type { Subscription } from './bus.ts';
-import type { EventSource } from './run-events.ts';
+import type { EventSource } from './log.ts';
 import { toThreadEventName } from './wanted.ts';
 import { parseIdTime } from '../kernel/ids.ts';
 

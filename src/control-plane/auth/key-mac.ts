@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Conflict, Unavailable } from '../../errors.ts';
-import { kinds, type Kube } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube } from '../../kube/kube.ts';
 import { PART_OF } from '../../schema/platform/objects/labels.ts';
 import { hasFormOfKey, hasMacOf } from './key-form.ts';
 

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { kinds, type Kube, type SecretObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube, SecretObject } from '../../kube/kube.ts';
 import { API_KEY, PART_OF } from '../../schema/platform/objects/labels.ts';
 import { isRole, type Role } from '../caller.ts';
 import { hashApiKey, deriveKeyId, createApiKey } from './key-form.ts';

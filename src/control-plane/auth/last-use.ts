@@ -1,5 +1,6 @@
 import { Conflict } from '../../errors.ts';
-import { kinds, type Kube, type LeaseObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube, LeaseObject } from '../../kube/kube.ts';
 import { formatMicroTime } from '../../kube/lease.ts';
 import type { Log } from '../../log.ts';
 import { API_KEY, PART_OF } from '../../schema/platform/objects/labels.ts';

@@ -1,5 +1,5 @@
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import { AWAITED_BACKUP } from '../../schema/platform/objects/labels.ts';
 import type {
   BackupResource,

@@ -12,7 +12,7 @@ import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/platform/deployment/deployment.ts';
 import { checkRepoUrl } from '../../schema/platform/source/repo-url.ts';

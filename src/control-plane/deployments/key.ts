@@ -1,5 +1,5 @@
 import { NotFound } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import { CURRENT_KEY, PREVIOUS_KEY, type AgentKey } from '../../schema/wire/agent-key.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../schema/platform/objects/labels.ts';

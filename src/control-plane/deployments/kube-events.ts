@@ -1,4 +1,5 @@
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import { names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { DeploymentKubeEvent } from '../../schema/platform/objects/deployment-objects.ts';

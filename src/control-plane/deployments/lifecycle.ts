@@ -1,5 +1,6 @@
 import { Conflict } from '../../errors.ts';
-import { kinds, type JsonPatch } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { JsonPatch } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   DeploymentSpec,

@@ -7,8 +7,8 @@ import { takeFirstPage, LONGEST_PAGE, takePage, paging } from '../paging.ts';
 import { Type, type Static } from 'typebox';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { Invalid } from '../../errors.ts';
+import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment/statuses.ts';
 import {
-  DEPLOYMENT_STATUSES,
   DEPLOYMENT_TYPES,
   Deployment,
   SOURCES,

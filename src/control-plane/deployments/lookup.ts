@@ -3,7 +3,7 @@ import type { Stored } from '../stored/stored.ts';
 import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { Conflict, NotFound } from '../../errors.ts';
 import { limitObject } from '../../kube/bounds.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { resolveDeploymentTenant } from '../../schema/platform/resources/tenancy.ts';
 import { resolveTenantId } from '../../schema/platform/objects/tenant-id.ts';

@@ -14,7 +14,8 @@ import { annotateRevision } from '../revisions/asked.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
-import { kinds, type Ref } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Ref } from '../../kube/kube.ts';
 import type { BackupSpec } from '../../schema/platform/backup/backup-spec.ts';
 import type {
   DeploymentResource,

@@ -1,4 +1,5 @@
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import { toLabelValue } from '../../schema/names.ts';
 import type {
   DeploymentResource,

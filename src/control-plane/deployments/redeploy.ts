@@ -11,7 +11,7 @@ import { buildRequestedByPatch } from '../requested-by.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { Conflict } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type {
   DeploymentResource,
   RevisionResource,

@@ -5,7 +5,7 @@ import { buildJsonPatch } from '../json-patch.ts';
 import { callKube } from '../kube-refusal.ts';
 import { buildRequestedByPatch } from '../requested-by.ts';
 import { Conflict, Problem } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { Conflict, Rejected } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import {
   toReplacementSpec,

@@ -5,12 +5,12 @@ import {
   type RevisionResource,
 } from '../../schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
+import type { DeploymentStatus } from '../../schema/platform/deployment/statuses.ts';
 import {
   SourceConfig,
   SourceRevisionConfig,
   type Deployment,
   type DeploymentCreateRequest,
-  type DeploymentStatus,
   type Secret,
 } from '../../schema/platform/deployment/deployment.ts';
 import { RESTORED, ROUTED } from '../../schema/platform/objects/conditions.ts';

@@ -1,7 +1,7 @@
 import { readEncryptionSettings } from '../../config/agent/encryption.ts';
 import { SettingsReader } from '../../config/env.ts';
 import { Rejected } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import { listMissingKeys } from '../../schema/agent/aes-key-id.ts';
 import {
   findBackupByName,

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { readGitCredential, fetchGitToken, type GitToken } from '../../git/credential.ts';
 import { listGitRepositories } from '../../git/repositories.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { ListedRepository } from '../../schema/platform/source/git-integration.ts';
 import { GIT_INTEGRATION, PART_OF, TENANT } from '../../schema/platform/objects/labels.ts';
 import type { CallContext, Caller } from '../caller.ts';

@@ -3,7 +3,7 @@ import { Unauthorized } from '../../errors.ts';
 import { isSignedBy } from '../../git/push-event.ts';
 import { deriveNetwork } from '../../http/outgoing/addresses.ts';
 import { Places, Rate } from '../../http/limits/quota.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import { trimCredential } from '../../schema/platform/source/pasted-credential.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, NotFound } from '../../errors.ts';
 import { readPayload, parsePush, type PushEvent } from '../../git/push-event.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { PUSHED_AT, REPOSITORY_ID } from '../../schema/platform/objects/labels.ts';
 import { findRepositoryPath } from '../../schema/platform/source/repo-url.ts';

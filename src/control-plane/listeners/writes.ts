@@ -11,7 +11,7 @@ import {
 import { buildRequestedBy, buildRequestedByPatch } from '../requested-by.ts';
 import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { ListenerResource } from '../../schema/platform/resources/custom-resources.ts';
 import { TENANT } from '../../schema/platform/objects/labels.ts';
 import { findOverlap, isByPattern } from '../../schema/platform/spec/route-place.ts';

@@ -6,7 +6,7 @@ import { skipGone } from '../stored/follow.ts';
 import { BestLines, compareOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
 import { noteEnd, type LogFeeds } from './feeds.ts';
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
-import type { RevisionStatus } from '../../schema/platform/deployment/revision.ts';
+import type { RevisionStatus } from '../../schema/platform/deployment/statuses.ts';
 import { toLogEntry, isMatchingLine, logCursor, decodeLogCursor } from './lines.ts';
 import type { LogReads } from './log-reads.ts';
 import type { LogSource } from './pod-logs.ts';

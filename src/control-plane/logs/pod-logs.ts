@@ -3,7 +3,8 @@ import type { CountedKube } from '../../kube/client.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
-import { kinds, type Kube, type KubeObject, type PodLogOptions } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube, KubeObject, PodLogOptions } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,

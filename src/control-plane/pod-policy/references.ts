@@ -1,6 +1,7 @@
 import type { Grant } from '../../config/platform/control-plane.ts';
 import { Rejected } from '../../errors.ts';
-import { kinds, type Kind, type Kube } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kind, Kube } from '../../kube/kube.ts';
 import {
   DEPLOYMENT,
   FOR_AGENTS,

@@ -1,5 +1,5 @@
 import { Rejected } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type {
   DeploymentResource,
   RevisionResource,

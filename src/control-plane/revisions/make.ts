@@ -3,7 +3,7 @@ import type { CountedKube } from '../../kube/client.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type {
   DeploymentResource,
   RevisionResource,

@@ -1,11 +1,8 @@
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { SourceRevisionConfig } from '../../schema/platform/deployment/deployment.ts';
 import { INTERRUPT } from '../../schema/platform/objects/labels.ts';
-import {
-  ENDED,
-  type Revision,
-  type RevisionStatus,
-} from '../../schema/platform/deployment/revision.ts';
+import { ENDED, type RevisionStatus } from '../../schema/platform/deployment/statuses.ts';
+import type { Revision } from '../../schema/platform/deployment/revision.ts';
 import { computeRevisionOrder } from '../../schema/platform/resources/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';

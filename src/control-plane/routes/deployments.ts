@@ -14,7 +14,7 @@ import {
   DeploymentPatchRequest,
   WrittenDeployment,
 } from '../../schema/platform/deployment/deployment.ts';
-import { ENDED } from '../../schema/platform/deployment/revision.ts';
+import { ENDED } from '../../schema/platform/deployment/statuses.ts';
 import { buildClosedSchema, buildUuidSchema, buildOptionalFields } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';

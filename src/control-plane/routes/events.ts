@@ -6,7 +6,8 @@ import { findDeployment } from '../deployments/lookup.ts';
 import { DeploymentPath, RevisionPath, buildRestRouteMakers } from './route.ts';
 import { followAll } from '../deployments/follow-all.ts';
 import { follow } from '../stored/follow.ts';
-import { ENDED, type Revision } from '../../schema/platform/deployment/revision.ts';
+import { ENDED } from '../../schema/platform/deployment/statuses.ts';
+import type { Revision } from '../../schema/platform/deployment/revision.ts';
 
 const route = buildRestRouteMakers<[ControlPlane]>('events');
 const answers = {

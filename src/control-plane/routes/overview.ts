@@ -19,7 +19,7 @@ import { listDeploymentPods } from '../deployments/pods.ts';
 import { answerState } from './lifecycle.ts';
 import { DeploymentPath, specVersion, buildRestRouteMakers } from './route.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
-import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment/deployment.ts';
+import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment/statuses.ts';
 import { getDeploymentStatus } from '../deployments/resource.ts';
 import type { StateShown } from '../stored/state.ts';
 

@@ -5,12 +5,8 @@ import type {
   RevisionResource,
 } from '../../schema/platform/resources/custom-resources.ts';
 import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment/deployment.ts';
-import {
-  ENDED,
-  Revision,
-  REVISION_STATUSES,
-  RevisionDetails,
-} from '../../schema/platform/deployment/revision.ts';
+import { ENDED, REVISION_STATUSES } from '../../schema/platform/deployment/statuses.ts';
+import { Revision, RevisionDetails } from '../../schema/platform/deployment/revision.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForRevision } from '../deployments/answers.ts';

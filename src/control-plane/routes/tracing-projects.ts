@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Conflict, NotFound } from '../../errors.ts';
 import { answerJson, answerNoContent, bindRoutes } from '../../http/routes/route.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { TracingProjectResource } from '../../schema/platform/resources/custom-resources.ts';
 import { resolveProjectTenant } from '../../schema/platform/resources/tenancy.ts';
 import { buildClosedSchema, buildDateTimeSchema, buildUuidSchema } from '../../schema/types.ts';

@@ -1,6 +1,7 @@
 import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { Cache, buildObjectKey } from '../../kube/cache.ts';
-import { kinds, type Kube } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube } from '../../kube/kube.ts';
 import { Reflector, type Watch } from '../../kube/watch.ts';
 import type { Log } from '../../log.ts';
 import type { GitIntegrationResource } from '../../schema/platform/resources/custom-resources.ts';

@@ -1,5 +1,6 @@
 import { Conflict, Forbidden } from '../../errors.ts';
-import { kinds, type Kube, type LeaseObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube, LeaseObject } from '../../kube/kube.ts';
 import { isObject, parseJsonOr } from '../../schema/json.ts';
 import { PART_OF, UNMATCHED_PUSH } from '../../schema/platform/objects/labels.ts';
 

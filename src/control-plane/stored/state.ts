@@ -10,7 +10,7 @@ import type {
   RevisionResource,
 } from '../../schema/platform/resources/custom-resources.ts';
 import type { DeploymentState } from '../../schema/platform/deployment/deployment-summary.ts';
-import { ENDED, type RevisionStatus } from '../../schema/platform/deployment/revision.ts';
+import { ENDED, type RevisionStatus } from '../../schema/platform/deployment/statuses.ts';
 
 /** How a deployment is, in a word, with the reason and a sentence. */
 export type StateShown = {

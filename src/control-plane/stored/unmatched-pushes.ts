@@ -1,5 +1,6 @@
 import { Conflict, limitText, Forbidden, NotFound } from '../../errors.ts';
-import { kinds, type Kube } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube } from '../../kube/kube.ts';
 import type { GitIntegrationResource } from '../../schema/platform/resources/custom-resources.ts';
 import { parseJsonOr } from '../../schema/json.ts';
 import { UNMATCHED_PUSH } from '../../schema/platform/objects/labels.ts';

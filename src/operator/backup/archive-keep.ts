@@ -1,5 +1,5 @@
 import { trimCredential } from '../../schema/platform/source/pasted-credential.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import { names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import type { ArchivePlace } from '../../schema/wire/pgbackrest.ts';

@@ -1,5 +1,6 @@
 import { Forbidden } from '../../errors.ts';
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import type {
   BackupResource,
   DeploymentResource,

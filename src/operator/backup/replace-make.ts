@@ -1,4 +1,5 @@
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import { isBackupOver, type BackupSpec } from '../../schema/platform/backup/backup-spec.ts';
 import type {
   BackupResource,

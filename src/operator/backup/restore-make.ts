@@ -1,4 +1,5 @@
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { REPLACES } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';

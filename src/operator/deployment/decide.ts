@@ -6,7 +6,7 @@ import { names } from '../../schema/names.ts';
 import { getDatabaseEngine } from '../database/engines.ts';
 import { isComplete } from '../rollout/complete.ts';
 import { hasTraffic } from '../rollout/deployment.ts';
-import type { DeploymentWorld } from './observe.ts';
+import type { DeploymentWorld } from './world.ts';
 
 /**
  * Returns the name of the revision under way whose pods are all ready. It gets traffic before its own status says so.

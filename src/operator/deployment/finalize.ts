@@ -1,5 +1,6 @@
 import { Forbidden, NotFound } from '../../errors.ts';
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import { isOfKind } from '../../kube/object-key.ts';
 import { BACKED_UP, DATABASE_READY } from '../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
@@ -19,7 +20,7 @@ import { getDatabaseEngine } from '../database/engines.ts';
 import { isOrphan } from '../pods/workload-state.ts';
 import type { DeploymentStatusFields } from '../reports/part-report.ts';
 import { observeDeployment } from './observe.ts';
-import { findDeploymentTenant } from './parts/tracing-project.ts';
+import { findDeploymentTenant } from '../view/tenancy.ts';
 
 const LOOK_AGAIN = 2;
 /** Seconds after which to look again at the backup that a deletion waits for. Its pod wakes the deployment, too. */

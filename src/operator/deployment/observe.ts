@@ -1,36 +1,13 @@
 import type { KindTable } from '../kinds/row.ts';
 import type { Caches } from '../view/caches.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type {
-  BackupResource,
-  DeploymentResource,
-  RevisionResource,
-} from '../../schema/platform/resources/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { COMPONENT, type Component } from '../../schema/platform/objects/labels.ts';
 import { names } from '../../schema/names.ts';
-import type { DatabaseView } from '../database/database.ts';
 import { getDatabaseEngine } from '../database/engines.ts';
 import { BY_DEPLOYMENT, listOwnedCaches } from '../view/caches.ts';
 import { isPodOver } from '../pods/diagnose.ts';
-
-/** All that exists for a deployment, as the caches have it. */
-export type DeploymentWorld = Omit<DatabaseView, 'isAsleep' | 'renewalHeld'> & {
-  revisions: RevisionResource[];
-  /** Revisions of an earlier deployment of the same name, which are not gone yet. */
-  foreign: RevisionResource[];
-  children: KubeObject[];
-  backups: BackupResource[];
-  backupPods: KubeObject[];
-  restorePods: KubeObject[];
-  verifyPods: KubeObject[];
-  /** The namespace with its labels, where a Listener names it. */
-  place: KubeObject | undefined;
-  apiServer: string[];
-  /** Slices of the gateway's own Service. */
-  gateways: KubeObject[];
-  /** The Service of the agents. */
-  service: KubeObject | undefined;
-};
+import type { DeploymentWorld } from './world.ts';
 
 /** Observes the objects of a deployment, once for each reconcile. */
 export function observeDeployment(

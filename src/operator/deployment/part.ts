@@ -15,7 +15,7 @@ import type { DatabaseSecret, PartPrepared, PartReport } from '../reports/part-r
 import type { StatusInput } from '../reports/status-inputs.ts';
 import type { ReconcileOutcome } from '../kernel/outcome.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
-import type { DeploymentWorld } from './observe.ts';
+import type { DeploymentWorld } from './world.ts';
 import type { RolloutDecision } from './rollout.ts';
 import type { RoutePlan } from './route/plan.ts';
 import type { SleepDecision } from './sleep.ts';

@@ -19,7 +19,7 @@ import type {
   DeploymentResource,
   RevisionResource,
 } from '../../schema/platform/resources/custom-resources.ts';
-import type { DeploymentStatus } from '../../schema/platform/deployment/deployment.ts';
+import type { DeploymentStatus } from '../../schema/platform/deployment/statuses.ts';
 import { names } from '../../schema/names.ts';
 import type { ObjectFault } from '../../schema/platform/objects/object-fault.ts';
 import { sortRevisions } from '../../schema/platform/resources/revision-of.ts';

@@ -1,5 +1,5 @@
 import { buildNamespaces } from '../../config/platform/builder.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import { PORTS_CONFIG_MAP } from '../../schema/platform/objects/kept-ports.ts';
 import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/platform/objects/labels.ts';
 import type { RouteKind } from '../../schema/platform/spec/route-place.ts';

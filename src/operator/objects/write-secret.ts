@@ -2,7 +2,8 @@ import type { Writer } from '../kernel/writer.ts';
 import type { Kube } from '../../kube/kube.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../errors.ts';
-import { kinds, type JsonPatch, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { JsonPatch, KubeObject } from '../../kube/kube.ts';
 import { buildSetStep } from './ownership.ts';
 
 /**

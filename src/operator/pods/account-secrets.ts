@@ -1,4 +1,3 @@
-import type { Cache } from '../../kube/cache.ts';
 import type { KubeObject, ServiceAccountObject } from '../../kube/kube.ts';
 
 type Named = { name: string };
@@ -11,7 +10,7 @@ export const listAccountSecrets = ({
 
 /** Returns the function that looks up the Secrets of an account as last seen. */
 export const buildAccountLookup =
-  (accounts: Cache<ServiceAccountObject>) =>
+  (accounts: { get: (key: string) => ServiceAccountObject | undefined }) =>
   (namespace: string, account: string): Named[] =>
     listAccountSecrets(accounts.get(`${namespace}/${account}`) ?? {});
 

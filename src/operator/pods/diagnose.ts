@@ -1,7 +1,7 @@
 import { EXIT } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
-import type { FailureReason } from '../../schema/platform/deployment/revision.ts';
+import type { FailureReason } from '../../schema/platform/deployment/statuses.ts';
 import { explainStartFailure } from './start-causes.ts';
 import { findReplicaFailure } from './workload-state.ts';
 

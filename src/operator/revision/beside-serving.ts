@@ -10,7 +10,7 @@ import { resolveMaxReplicas } from '../rollout/replicas.ts';
 import { isEnded } from '../rollout/revisions.ts';
 import { getReplicas } from '../pods/workload-state.ts';
 import { buildIdleDecision, type Decision, type Wish } from './decision.ts';
-import type { RevisionWorld, Situation } from './observe.ts';
+import type { RevisionWorld, Situation } from './world.ts';
 
 /* Decides on the pods of a revision beside the one that serves: one that was replaced, given up, or is tried out. */
 

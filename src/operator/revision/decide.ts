@@ -39,7 +39,7 @@ import {
   type Wish,
 } from './decision.ts';
 import { decideLastStep } from './last-step.ts';
-import type { RevisionWorld, Situation } from './observe.ts';
+import type { RevisionWorld, Situation } from './world.ts';
 
 type Question = (situation: Situation) => Decision | undefined;
 

@@ -1,6 +1,6 @@
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { isRestorePending } from '../../schema/platform/backup/restore-spec.ts';
-import type { RevisionStatus } from '../../schema/platform/deployment/revision.ts';
+import type { RevisionStatus } from '../../schema/platform/deployment/statuses.ts';
 import type { Diagnosis } from '../pods/diagnose.ts';
 
 /** Replicas of each workload. Undefined: it is not made, and if it is there it stays as it is. */

@@ -1,4 +1,5 @@
-import { kinds, type Kube } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube } from '../../kube/kube.ts';
 import { isTooLargeVariable } from '../../schema/platform/spec/variable-size.ts';
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 

@@ -1,7 +1,7 @@
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { getReadySince } from '../pods/diagnose.ts';
 import { buildIdleDecision, SERVES, STARTING, type Decision } from './decision.ts';
-import type { RevisionWorld, Situation } from './observe.ts';
+import type { RevisionWorld, Situation } from './world.ts';
 
 /** Milliseconds within which the deployment sends traffic to a complete revision. A longer wait is reported. */
 const SWITCH = 30_000;

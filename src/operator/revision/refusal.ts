@@ -1,6 +1,6 @@
 import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/platform/objects/conditions.ts';
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
-import type { RevisionStatus } from '../../schema/platform/deployment/revision.ts';
+import type { RevisionStatus } from '../../schema/platform/deployment/statuses.ts';
 import type { ObjectFault } from '../../schema/platform/objects/object-fault.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';

@@ -3,7 +3,8 @@ import type { RevisionResource } from '../../schema/platform/resources/custom-re
 import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
 import { names, toLabelValue } from '../../schema/names.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import {
   DEPLOYMENT,
   MANAGED_BY,

@@ -2,7 +2,7 @@ import { BUILD_SUCCEEDED, DRAINING, ROLLED_OUT } from '../../schema/platform/obj
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { hashJson } from '../../schema/canonical-json.ts';
-import { ENDED } from '../../schema/platform/deployment/revision.ts';
+import { ENDED } from '../../schema/platform/deployment/statuses.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { Pin } from '../../schema/platform/rollout/pins.ts';
@@ -23,7 +23,7 @@ import {
 import { deriveSeenTemplate } from '../pods/settled-template.ts';
 import { hasBeenPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
-import type { RevisionWorld } from './observe.ts';
+import type { RevisionWorld } from './world.ts';
 import { getWorkloadName } from './objects/workload.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;

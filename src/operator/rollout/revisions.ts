@@ -1,7 +1,7 @@
 import { ROLLED_OUT } from '../../schema/platform/objects/conditions.ts';
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { sortRevisions } from '../../schema/platform/resources/revision-of.ts';
-import { ENDED } from '../../schema/platform/deployment/revision.ts';
+import { ENDED } from '../../schema/platform/deployment/statuses.ts';
 import { isTrue } from '../kernel/conditions.ts';
 
 export const isEnded = ({ status }: RevisionResource): boolean =>

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { toError, Forbidden } from '../../errors.ts';
-import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube, KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { SECRETS_OF } from '../../schema/platform/objects/labels.ts';
 import type { OperatorDeps } from '../view/deps.ts';

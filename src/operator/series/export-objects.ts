@@ -7,7 +7,7 @@ import type {
 } from '../../schema/platform/resources/custom-resources.ts';
 import { isArchived } from '../../schema/platform/backup/backup-spec.ts';
 import { COMPONENT, DEPLOYMENT } from '../../schema/platform/objects/labels.ts';
-import { ENDED, type RevisionStatus } from '../../schema/platform/deployment/revision.ts';
+import { ENDED, type RevisionStatus } from '../../schema/platform/deployment/statuses.ts';
 import {
   backupEndOf,
   filterDecisiveEnds,

@@ -9,7 +9,7 @@ import {
   type GitCredential,
 } from '../../git/credential.ts';
 import type { RemoteRepository } from '../../git/ls-refs.ts';
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 import type { GitIntegration } from '../../schema/platform/source/git-connection.ts';
 import { parseRepoAddress } from '../../schema/platform/source/repo-url.ts';
 

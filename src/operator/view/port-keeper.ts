@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Unavailable } from '../../errors.ts';
-import { kinds, type ConfigMapObject, type Kube } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { ConfigMapObject, Kube } from '../../kube/kube.ts';
 import { GATEWAY_KEYS_ENTRY, formatGatewayKeys } from '../../schema/wire/gateway-key.ts';
 import {
   parseKeptPorts,

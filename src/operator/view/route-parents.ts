@@ -1,6 +1,7 @@
 import type { ParentRef } from '../../config/platform/routes.ts';
 import { toError, Forbidden } from '../../errors.ts';
-import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
+import type { Kube, KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { sleepUnlessAborted } from '../../pause.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';

@@ -1,6 +1,8 @@
 import type { OperatorSettings } from '../../config/platform/operator.ts';
+import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import {
   type JoinedTenant,
+  resolveDeploymentTenant,
   resolveNamespaceTenant,
   type Owners,
   chooseNamespaceOwners,
@@ -18,5 +20,17 @@ export const mapNamespaceOwners = (caches: Caches, settings: OperatorSettings): 
   chooseNamespaceOwners(
     caches.listeners.list(),
     buildJoinedTenantLookup(caches, settings),
+    settings.defaultTenantId,
+  );
+
+/** Returns the tenant that a deployment belongs to, as REST sees it. */
+export const findDeploymentTenant = (
+  deployment: DeploymentResource,
+  caches: Caches,
+  settings: OperatorSettings,
+): string | undefined =>
+  resolveDeploymentTenant(
+    deployment,
+    mapNamespaceOwners(caches, settings),
     settings.defaultTenantId,
   );

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { CronClock, type ClockDeps } from '../../../src/agent/crons/clock.ts';
+import { runDueCrons, type FireDeps } from '../../../src/agent/crons/fire.ts';
 import { silentLog } from '../../kit/log.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -21,7 +22,8 @@ function clockOf(wait: () => number | undefined): { clock: CronClock; asked: str
     log: silentLog(),
     signals: { send: () => Promise.resolve() },
   };
-  return { clock: new CronClock(deps as unknown as ClockDeps), asked };
+  const fire: ClockDeps['fire'] = (slow) => runDueCrons(deps as unknown as FireDeps, slow);
+  return { clock: new CronClock({ ...deps, fire } as unknown as ClockDeps), asked };
 }
 
 test('with nothing due there is one statement in 30 seconds', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { keepLatestCheckpoints } from '../../../src/agent/db/threads/checkpoint-upkeep.ts';
+import { keepLatestCheckpoints } from '../../../src/agent/db/threads/checkpoint-pruning.ts';
 import { finishRuns } from '../../../src/agent/db/runs/ends.ts';
 import { LongStates } from '../../../src/agent/db/fields/long-states.ts';
 import { searchThreads } from '../../../src/agent/db/threads/thread-search.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Report } from '../../../dev/steps.ts';
 import { Cache } from '../../../src/kube/cache.ts';
-import { kinds, type Kind, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kind, Kube } from '../../../src/kube/kube.ts';
 import { Reflector } from '../../../src/kube/watch.ts';
 import { READY } from '../../../src/schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';

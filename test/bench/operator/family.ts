@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
-import { kinds, type Kind, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kind, KubeObject } from '../../../src/kube/kube.ts';
 import { desiredDeployment } from '../../kit/facts.ts';
 import { buildRevisionWorkloads } from '../../../src/operator/revision/desired.ts';
 import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';

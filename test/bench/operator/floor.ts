@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { isRolledOut, isSetUp } from '../../../src/operator/pods/workload-state.ts';
 import { familyOf, kindOf } from './family.ts';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { buildTracingProject } from '../../../src/operator/deployment/parts/tracing-project.ts';
 import { addIntentHash } from '../../../src/operator/kernel/owned.ts';
 import { familyOf, kindOf, settings } from './family.ts';

@@ -1,6 +1,7 @@
 import { DEFAULT_TENANT_ID } from '../../../src/config/platform/control-plane.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { TENANT } from '../../../src/schema/platform/objects/labels.ts';
 import type { ApiServer } from '../../kit/api-server.ts';

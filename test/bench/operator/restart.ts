@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Report } from '../../../dev/steps.ts';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { ApiServer } from '../../kit/api-server.ts';
 import { AuditTrail, isWrite } from './audit.ts';

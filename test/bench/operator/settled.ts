@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import { AlreadyExists } from '../../../src/kube/errors.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../../src/kube/kube.ts';
 import { getDatabaseEngine } from '../../../src/operator/database/engines.ts';
 import { desiredDeployment } from '../../kit/facts.ts';
 import { addIntentHash } from '../../../src/operator/kernel/owned.ts';

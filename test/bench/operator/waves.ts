@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Report } from '../../../dev/steps.ts';
 import { Cache } from '../../../src/kube/cache.ts';
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
 import { Reflector } from '../../../src/kube/watch.ts';
 import { names, buildRevisionName } from '../../../src/schema/names.ts';
 import {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { READY } from '../../../src/schema/platform/objects/conditions.ts';
 import { conditionOf } from '../../kit/api-server.ts';
 import { until } from '../../kit/until.ts';

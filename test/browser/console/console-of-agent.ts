@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';

@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import {

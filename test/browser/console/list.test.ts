@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createKey, deleteApiKey } from '../../../src/control-plane/auth/keys.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import {
   creation,

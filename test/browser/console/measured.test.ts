@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { buildRevision } from '../../../src/schema/platform/resources/revision-of.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';

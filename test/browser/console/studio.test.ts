@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json as bodyOf } from 'node:stream/consumers';
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { hashAgentKey } from '../../../src/schema/wire/agent-key.ts';
 import { passKeyOf, verifySignedPass } from '../../../src/tokens/agent-pass.ts';
 import { consoleOfAgent, type ConsoleOfAgent } from './console-of-agent.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { dumpRecord } from '../../kit/backup-record.ts';
 import { creation, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 

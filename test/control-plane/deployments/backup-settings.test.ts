@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { BackupSpec } from '../../../src/schema/platform/backup/backup-spec.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';

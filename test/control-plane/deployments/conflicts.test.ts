@@ -1,6 +1,7 @@
 import { expect, inject, test } from 'vitest';
 import { Conflict, Forbidden } from '../../../src/errors.ts';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { faultProxy } from '../../kit/fault-proxy.ts';

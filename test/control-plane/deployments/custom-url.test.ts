@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { until } from '../../kit/until.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../../src/control-plane/deployments/resource.ts';
 import { applyPatch } from '../../../src/control-plane/deployments/rules.ts';
 import { buildJsonPatch } from '../../../src/control-plane/json-patch.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 import { container, FORBIDDEN, FORBIDDEN_CHANGES, git, INTEGRATIONS } from './cases.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds, type Kind } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kind } from '../../../src/kube/kube.ts';
 import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';

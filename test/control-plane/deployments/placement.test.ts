@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';

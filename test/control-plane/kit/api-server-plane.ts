@@ -10,7 +10,8 @@ import {
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { startControlPlane } from '../../../src/control-plane/start.ts';
 import { connect } from '../../../src/kube/client.ts';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
 import { type ListenerResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import {
   COMPONENT,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { packBuildLog } from '../../../src/operator/revision/build/keep-log.ts';
 import type { RevisionResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';

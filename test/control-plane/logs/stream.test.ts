@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { buildManagedLabels } from '../../../src/schema/platform/objects/labels.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { type DeploymentSpec } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import {
   REVISION_STATUSES,
-  type Revision,
   type RevisionStatus,
-} from '../../../src/schema/platform/deployment/revision.ts';
+} from '../../../src/schema/platform/deployment/statuses.ts';
+import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 import { until } from '../../kit/until.ts';
 import { buildsIn } from '../../kit/build-stage.ts';
 import { newDeployment } from '../../kit/objects.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TenantKeys } from '../../../src/tokens/tenant-keys.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';

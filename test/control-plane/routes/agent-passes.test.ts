@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { hashAgentKey } from '../../../src/schema/wire/agent-key.ts';
 import type { AgentPass } from '../../../src/schema/wire/agent-pass.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { AWAITED_BACKUP } from '../../../src/schema/platform/objects/labels.ts';
 import { dumpRecord } from '../../kit/backup-record.ts';
 import { newDeployment } from '../../kit/objects.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import type { Revision } from '../../../src/schema/platform/deployment/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';

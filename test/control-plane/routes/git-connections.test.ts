@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { requireAllowedHost } from '../../../src/control-plane/git/connections.ts';
 import type { GitIntegrationRequest } from '../../../src/control-plane/git/resource.ts';
 import { Lookups } from '../../../src/http/outgoing/lookups.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { startGitHostStub, type GitHostStub } from '../../kit/git-host-stub.ts';
 import { startGitHubAppStub, type GitHubAppStub } from '../../kit/github-app-stub.ts';

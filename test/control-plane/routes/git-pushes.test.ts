@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { GIT_KINDS, type GitKind } from '../../../src/schema/platform/source/git-integration.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import type { DeploymentDetails } from '../../../src/schema/platform/deployment/deployment-summary.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import type {
   DeploymentKubeEvent,

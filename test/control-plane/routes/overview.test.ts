@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import type {

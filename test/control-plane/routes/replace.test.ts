@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { deriveAesKeyId } from '../../../src/schema/agent/aes-key-id.ts';
 import type { DatabaseSpec } from '../../../src/schema/platform/spec/database-spec.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type LeaseObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { LeaseObject } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import type { DeploymentDetails } from '../../../src/schema/platform/deployment/deployment-summary.ts';
 import { UNMATCHED_PUSH } from '../../../src/schema/platform/objects/labels.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment/deployment.ts';
 import { startApiServer, type ApiServer } from '../../kit/api-server.ts';
 import { until } from '../../kit/until.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { startPlane, type Plane } from '../kit/api-server-plane.ts';
 

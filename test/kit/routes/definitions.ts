@@ -1,7 +1,8 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
 import { conditionOf } from '../api-server.ts';
 import { until } from '../until.ts';
 

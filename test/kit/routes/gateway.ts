@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
 import {
   createAuthority,
   createCertificate,

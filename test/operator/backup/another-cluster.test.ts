@@ -8,7 +8,7 @@ import { createBackup } from '../../../src/backup/run.ts';
 import { BackupFailed } from '../../../src/backup/s3/failure.ts';
 import { backupJobConfig } from '../../../src/config/jobs/backup-job.ts';
 import { restoreJobConfig } from '../../../src/config/jobs/restore-job.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import {
   createAuthority,
   createCertificate,

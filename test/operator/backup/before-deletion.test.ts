@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
 import type { BackupSpec } from '../../../src/schema/platform/backup/backup-spec.ts';
 import type { BackupResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import type { BackupDone, BackupFailure } from '../../../src/schema/wire/backup-message.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
 import type { BackupOrder } from '../../../src/schema/wire/backup-message.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { setStage, type OperatedStage } from '../../kit/stage.ts';

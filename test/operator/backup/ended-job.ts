@@ -1,4 +1,5 @@
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
 import type { BackupDone, BackupFailure } from '../../../src/schema/wire/backup-message.ts';
 import type { RestoreDone, RestoreFailure } from '../../../src/schema/wire/restore-message.ts';
 import { until } from '../../kit/until.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { buildWorkPath, type WorkReport } from '../../../src/schema/wire/work-report.ts';
 import type { Gateway } from '../../../src/gateway/start.ts';
 import { gatewayOf } from '../../kit/gateway-of-stage.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { KubeObject } from '../../../src/kube/kube.ts';
 import { type BackupResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';
 import { TENANT } from '../../../src/schema/platform/objects/labels.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { KubeObject } from '../../../src/kube/kube.ts';
 import { listRemovableChildren } from '../../../src/operator/deployment/finalize.ts';
 import { OPERATOR_KINDS } from '../../../src/operator/kinds/table.ts';
 import { COMPONENT } from '../../../src/schema/platform/objects/labels.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { until } from '../../kit/until.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { setStage, type OperatedStage } from '../../kit/stage.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { KubeObject } from '../../../src/kube/kube.ts';
 import { names } from '../../../src/schema/names.ts';
 import { newDeployment, settings } from '../../kit/objects.ts';
 import { setStage, type OperatedStage } from '../../kit/stage.ts';

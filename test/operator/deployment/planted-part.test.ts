@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { KubeObject } from '../../../src/kube/kube.ts';
 import type { Part } from '../../../src/operator/deployment/part.ts';
 import { DEPLOYMENT_PARTS } from '../../../src/operator/deployment/parts.ts';
 import { reconcileDeployment } from '../../../src/operator/deployment/reconcile.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { REVISION_INPUTS, STATUS_INPUTS } from '../../../src/operator/reports/status-inputs.ts';
 import { type DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/objects/api-group.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Cache } from '../../../src/kube/cache.ts';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { Controller } from '../../../src/operator/kernel/controller.ts';
 import { buildSettledOutcome } from '../../../src/operator/kernel/outcome.ts';
 import { WorkQueue } from '../../../src/operator/kernel/queue.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Kind, Kube, KubeObject } from '../../../src/kube/kube.ts';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
 import { listRemovableChildren } from '../../../src/operator/deployment/finalize.ts';
 import { diffObjects, addIntentHash } from '../../../src/operator/kernel/owned.ts';
 import { Writer } from '../../../src/operator/kernel/writer.ts';

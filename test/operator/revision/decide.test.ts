@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Builder } from '../../../src/config/platform/builder.ts';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import { decideRevision, countRevisionSecondsLeft } from '../../../src/operator/revision/decide.ts';
-import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
+import type { RevisionWorld } from '../../../src/operator/revision/world.ts';
 import { buildRevisionReport } from '../../../src/operator/revision/status.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Decision } from '../../../src/operator/revision/decision.ts';
-import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
+import type { RevisionWorld } from '../../../src/operator/revision/world.ts';
 import { buildRevisionReport } from '../../../src/operator/revision/status.ts';
 import { DIGEST } from '../../kit/fake-kubelet.ts';
 import { deployment, revision } from '../../kit/objects.ts';

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../src/kube/kube.ts';
 import { isComplete } from '../../../src/operator/rollout/complete.ts';
 import { decideRolloutOrder } from '../../../src/operator/rollout/revisions.ts';
 import { decideRevision } from '../../../src/operator/revision/decide.ts';
-import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
+import type { RevisionWorld } from '../../../src/operator/revision/world.ts';
 import type {
   DeploymentResource,
   RevisionResource,

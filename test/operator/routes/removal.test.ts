@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { readOperatorConfig } from '../../../src/config/platform/operator.ts';
 import { Unavailable } from '../../../src/errors.ts';
-import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { Kube } from '../../../src/kube/kube.ts';
 import { reconcileDeployment } from '../../../src/operator/deployment/reconcile.ts';
 import { Writer } from '../../../src/operator/kernel/writer.ts';
 import type { ReconcileOutcome } from '../../../src/operator/kernel/outcome.ts';

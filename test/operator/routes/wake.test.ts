@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kinds.ts';
+import type { KubeObject } from '../../../src/kube/kube.ts';
 import { buildOwnedMetadata } from '../../../src/operator/objects/metadata.ts';
 import { createCaches, type Caches } from '../../../src/operator/view/caches.ts';
 import { MissingKinds } from '../../../src/operator/view/missing-kinds.ts';

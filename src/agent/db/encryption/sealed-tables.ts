@@ -15,8 +15,7 @@ import { buildEventPlace } from '../fields/event-data.ts';
 import { buildFeedbackPlace } from '../runs/feedback.ts';
 import { runErrorPlace, runKwargsPlace } from '../fields/run-fields.ts';
 import { buildItemPlace } from '../store/store-items.ts';
-import { buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
-import { buildThreadValuesPlace } from '../fields/thread-values.ts';
+import { buildThreadInterruptsPlace, buildThreadValuesPlace } from '../fields/thread-values.ts';
 import { buildWebhookUrlPlace } from '../webhooks/webhooks.ts';
 
 /* This file knows every column that holds sealed values, and seals them again with the current key. */

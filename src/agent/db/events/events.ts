@@ -4,7 +4,7 @@ import { openEvents, sealEvents } from '../fields/event-data.ts';
 import { wrapParameter } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { getCurrentContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
-import { LAST_SEQ } from './protocol-events.ts';
+import { LAST_SEQ } from './last-seq.ts';
 
 /**
  * `attempt` is the run's attempt that sent the event; undefined where that is not checked. `context` is the one of the

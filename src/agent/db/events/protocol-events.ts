@@ -2,18 +2,12 @@ import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
 import { openEvents } from '../fields/event-data.ts';
 import { wrapParameter } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
+import { LAST_SEQ } from './last-seq.ts';
 
 /* Events of protocol v2 lie among those of the runs. */
 
 /** The number of events that are kept for a thread. */
 export const MOST_KEPT = 10_000;
-
-/** The number of the thread's last event, as SQL; `t` is the thread's row. */
-export const LAST_SEQ = `greatest(t.event_seq, coalesce((select e.thread_seq from gx.stream_event e
-    where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq desc limit 1), 0))`;
-
-/** The same for a run `r` that publishes protocol events, else 0, which spares other runs the lookup. */
-export const LAST_SEQ_FOR_RUN = `case when r.kwargs->'protocol' is null then 0 else ${LAST_SEQ} end`;
 
 /**
  * Returns a thread's stored events after the number, in order. An event that was written twice, by a worker that had

@@ -1,5 +1,5 @@
 import type { Db } from '../base/pool.ts';
-import { LAST_SEQ } from './protocol-events.ts';
+import { LAST_SEQ } from './last-seq.ts';
 
 /* This file stores which processes follow which threads. */
 

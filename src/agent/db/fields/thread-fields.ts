@@ -1,8 +1,8 @@
 import { THREAD_FIELDS, type Thread } from '../../../schema/agent/thread.ts';
-import { openRows, type Place } from '../../encryption/codec.ts';
+import { openRows } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
 import { runErrorPlace } from './run-fields.ts';
-import { buildThreadValuesPlace, VALUES } from './thread-values.ts';
+import { buildThreadInterruptsPlace, buildThreadValuesPlace, VALUES } from './thread-values.ts';
 
 /* This file knows how fields of threads are read, and which of them are encrypted. */
 
@@ -17,11 +17,6 @@ const EXPRESSIONS: Record<string, string> = {
 export const buildThreadColumns = (names: readonly string[]): string =>
   names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
 export const ALL_OF_THREAD = buildThreadColumns(THREAD_FIELDS);
-
-export const buildThreadInterruptsPlace = (thread_id: string): Place => ({
-  kind: 'thread.interrupts',
-  of: thread_id,
-});
 
 /** Fields of a thread that only those can open who know its id. */
 export const OF_ONE_THREAD: readonly string[] = ['values', 'interrupts', 'error'];

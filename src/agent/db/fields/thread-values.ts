@@ -19,6 +19,11 @@ export const buildThreadValuesPlace = (thread_id: string): Place => ({
   of: thread_id,
 });
 
+export const buildThreadInterruptsPlace = (thread_id: string): Place => ({
+  kind: 'thread.interrupts',
+  of: thread_id,
+});
+
 /** A state as JSON. `plain` has its plain fields, where they are known. */
 export type StateText = { values: string | undefined; plain?: string | undefined };
 

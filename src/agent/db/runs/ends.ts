@@ -6,8 +6,11 @@ import { LongStates } from '../fields/long-states.ts';
 import { runErrorPlace } from '../fields/run-fields.ts';
 import { runUnderContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { sealField } from '../fields/sealed-fields.ts';
-import { buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
-import { sealValuesColumns, type StateText } from '../fields/thread-values.ts';
+import {
+  buildThreadInterruptsPlace,
+  sealValuesColumns,
+  type StateText,
+} from '../fields/thread-values.ts';
 import { STATE_OF_THREAD, buildEndMessagesSql } from '../webhooks/webhooks.ts';
 
 /* This file writes the end of a run that its worker has carried to its end. */

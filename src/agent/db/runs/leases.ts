@@ -3,7 +3,7 @@ import { isSealed, SEALED } from '../../encryption/codec.ts';
 import type { TracedCall } from '../../kernel/run-fields.ts';
 import { wrapParameter } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
-import { LAST_SEQ_FOR_RUN } from '../events/protocol-events.ts';
+import { LAST_SEQ_FOR_RUN } from '../events/last-seq.ts';
 import { openRuns, runErrorPlace } from '../fields/run-fields.ts';
 import { sealField } from '../fields/sealed-fields.ts';
 import { mayExecute, buildTakenRevisionSql } from './revisions.ts';

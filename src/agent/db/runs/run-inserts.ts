@@ -9,7 +9,7 @@ import { sealNamedField } from '../fields/sealed-fields.ts';
 import { encodePatterns, buildPermitSql } from '../base/permits.ts';
 import { buildRowsSql } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
-import { LAST_SEQ } from '../events/protocol-events.ts';
+import { LAST_SEQ } from '../events/last-seq.ts';
 import { NEVER_SENT, NOT_SENT, type NewRun } from './runs.ts';
 import { buildPinPart, type PinPart } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';

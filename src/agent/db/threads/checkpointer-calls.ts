@@ -4,12 +4,8 @@ import type { Database, Db } from '../base/pool.ts';
 import { storeStateWhole } from '../fields/thread-values.ts';
 import { lockActive } from '../runs/runs.ts';
 import { isThreadHeld } from '../runs/thread-holds.ts';
-import {
-  copyCheckpoints,
-  deleteCheckpoints,
-  deleteRunCheckpoints,
-  pruneCheckpoints,
-} from './checkpoint-upkeep.ts';
+import { pruneCheckpoints } from './checkpoint-pruning.ts';
+import { copyCheckpoints, deleteCheckpoints, deleteRunCheckpoints } from './checkpoint-upkeep.ts';
 
 /*
  * Graphs ask their checkpointer to delete runs, and to copy and prune threads. That concerns checkpoints alone: the

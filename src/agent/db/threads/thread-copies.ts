@@ -7,8 +7,13 @@ import { encodePatterns, buildPermitSql, type Patterns } from '../base/permits.t
 import type { Database, Db } from '../base/pool.ts';
 import { runErrorPlace } from '../fields/run-fields.ts';
 import { sealNamedField, sealField } from '../fields/sealed-fields.ts';
-import { ALL_OF_THREAD, openThreads, buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
-import { LONG_TEXT, sealStateColumns, buildWholeStateSql } from '../fields/thread-values.ts';
+import {
+  buildThreadInterruptsPlace,
+  LONG_TEXT,
+  sealStateColumns,
+  buildWholeStateSql,
+} from '../fields/thread-values.ts';
+import { ALL_OF_THREAD, openThreads } from '../fields/thread-fields.ts';
 
 /**
  * Makes a copy with its own id, all checkpoints and the given labels besides. It rests as the thread does, and lives as

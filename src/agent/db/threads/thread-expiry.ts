@@ -1,5 +1,5 @@
 import type { ThreadExpiry, ThreadTtl } from '../../../schema/agent/expiry.ts';
-import { keepLatestCheckpoints } from './checkpoint-upkeep.ts';
+import { keepLatestCheckpoints } from './checkpoint-pruning.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { UNFINISHED } from '../fields/thread-fields.ts';
 import { isHeld } from '../runs/thread-holds.ts';

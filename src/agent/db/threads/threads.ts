@@ -15,13 +15,11 @@ import { buildThreadPinSql } from '../runs/revisions.ts';
 import { runUnderContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { sealNamedField, sealField } from '../fields/sealed-fields.ts';
 import {
-  ALL_OF_THREAD,
-  openThreads,
   buildThreadInterruptsPlace,
-  THREAD_STATUS,
-  UNFINISHED,
-} from '../fields/thread-fields.ts';
-import { sealStateColumns, buildWholeStateSql } from '../fields/thread-values.ts';
+  sealStateColumns,
+  buildWholeStateSql,
+} from '../fields/thread-values.ts';
+import { ALL_OF_THREAD, openThreads, THREAD_STATUS, UNFINISHED } from '../fields/thread-fields.ts';
 import type { Json } from '../../../schema/json.ts';
 
 export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl | undefined };

@@ -3,8 +3,11 @@ import type { RunError, WebhookStatus } from '../../../schema/agent/run.ts';
 import type { Place } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
 import { openRuns } from '../fields/run-fields.ts';
-import { buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
-import { buildThreadValuesPlace, VALUES } from '../fields/thread-values.ts';
+import {
+  buildThreadInterruptsPlace,
+  buildThreadValuesPlace,
+  VALUES,
+} from '../fields/thread-values.ts';
 import type { Json } from '../../../schema/json.ts';
 
 /*

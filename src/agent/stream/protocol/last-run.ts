@@ -1,6 +1,6 @@
 import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
 import { readLastRun } from '../../db/events/protocol-events.ts';
-import type { EventSource } from '../run-events.ts';
+import type { EventSource } from '../log.ts';
 import { filterLaterEvents } from '../tail.ts';
 import { isInputRequest, parseEventName } from '../event-name.ts';
 

@@ -1,5 +1,5 @@
 import { countProtocolEvents } from '../../db/events/protocol-events.ts';
-import type { EventSource } from '../run-events.ts';
+import type { EventSource } from '../log.ts';
 import { parseEventName } from '../event-name.ts';
 import { isEventSelected, type EventFilter } from './filter.ts';
 

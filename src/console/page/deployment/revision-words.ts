@@ -1,4 +1,5 @@
-import type { Revision, RevisionStatus } from '../../../schema/platform/deployment/revision.ts';
+import type { RevisionStatus } from '../../../schema/platform/deployment/statuses.ts';
+import type { Revision } from '../../../schema/platform/deployment/revision.ts';
 import { formatCommit, formatImage } from '../deployments/source-text.ts';
 
 /** How a status of a revision is shown: the word, and the colour of the state that it resembles. */

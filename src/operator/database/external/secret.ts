@@ -1,5 +1,5 @@
 import type { Kube } from '../../../kube/kube.ts';
-import { kinds } from '../../../kube/kube.ts';
+import { kinds } from '../../../kube/kinds.ts';
 import { DATABASE_READY } from '../../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { URI_KEY, type ExternalDatabase } from '../../../schema/platform/spec/database-spec.ts';

@@ -24,7 +24,8 @@ import {
   applyClaimSize,
 } from './volume.ts';
 import { Forbidden } from '../../../errors.ts';
-import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import { kinds } from '../../../kube/kinds.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { getDataOwner } from '../../objects/metadata.ts';
 import type { OperatorDeps } from '../../view/deps.ts';

@@ -1,7 +1,8 @@
 import type { Kube } from '../../../kube/kube.ts';
 import { Forbidden, NotFound, Problem } from '../../../errors.ts';
 import { KubeRefused } from '../../../kube/errors.ts';
-import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import { kinds } from '../../../kube/kinds.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
 import { VOLUME_GROWN } from '../../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT } from '../../../schema/platform/objects/labels.ts';

@@ -15,7 +15,7 @@ import { BY_DEPLOYMENT } from '../../view/caches.ts';
 import { pickStatusFields } from '../../reports/status-inputs.ts';
 import { formatKubernetesTime } from '../../../schema/types.ts';
 import type { DeploymentFacts, Part, WrittenFacts } from '../part.ts';
-import { findDeploymentTenant } from './tracing-project.ts';
+import { findDeploymentTenant } from '../../view/tenancy.ts';
 
 /** Seconds after which to look again while a backup is under way, or waits for its turn or the database. */
 const LOOK_AGAIN = 15;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
+import { kinds } from '../../../kube/kinds.ts';
+import type { JsonPatch, KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { CURRENT_KEY, hashGatewayKey, PREVIOUS_KEY } from '../../../schema/wire/agent-key.ts';
 import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/platform/objects/labels.ts';

@@ -31,7 +31,7 @@ import { hasNoAgentsLeft } from '../../pods/workload-state.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { DeploymentStatusFields, PartReport } from '../../reports/part-report.ts';
 import type { WrittenFacts } from '../part.ts';
-import { findDeploymentTenant } from './tracing-project.ts';
+import { findDeploymentTenant } from '../../view/tenancy.ts';
 
 /*
  * The steps of a restore into a living deployment in which its agents are stopped: the present data is backed up, the

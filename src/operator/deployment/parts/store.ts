@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { kinds } from '../../../kube/kube.ts';
+import { kinds } from '../../../kube/kinds.ts';
 import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/platform/objects/conditions.ts';
 import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';

@@ -33,18 +33,6 @@ export const tracingProject: Part = {
   },
 };
 
-/** Returns the tenant that a deployment belongs to, as REST sees it. */
-export const findDeploymentTenant = (
-  deployment: DeploymentResource,
-  caches: Caches,
-  settings: OperatorSettings,
-): string | undefined =>
-  resolveDeploymentTenant(
-    deployment,
-    mapNamespaceOwners(caches, settings),
-    settings.defaultTenantId,
-  );
-
 /**
  * Returns whether a deployment has its tracing project, shares that of an older deployment of its tenant, or needs one.
  * A deployment without a tenant shares nothing with other namespaces.

@@ -7,7 +7,7 @@ import { planVerification } from '../../backup/verify-plan.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { PartReport } from '../../reports/part-report.ts';
 import type { Part, WrittenFacts } from '../part.ts';
-import { findDeploymentTenant } from './tracing-project.ts';
+import { findDeploymentTenant } from '../../view/tenancy.ts';
 
 /** Seconds after which to look again while a verification is under way, or waits for its turn. */
 const LOOK_AGAIN = 15;

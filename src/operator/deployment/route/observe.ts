@@ -1,5 +1,6 @@
 import { buildObjectKey } from '../../../kube/cache.ts';
-import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import { kinds } from '../../../kube/kinds.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
 import { DEPLOYMENT } from '../../../schema/platform/objects/labels.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { buildCreationKey } from '../../../schema/platform/resources/deployment-ids.ts';

@@ -2,7 +2,7 @@ import type { Builder } from '../../../config/platform/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { LAST_STAGE, NEEDS_DOCKERFILE } from '../../../schema/wire/build-message.ts';
 import { BUILD_STAGES } from '../../../schema/names.ts';
-import type { FailureReason } from '../../../schema/platform/deployment/revision.ts';
+import type { FailureReason } from '../../../schema/platform/deployment/statuses.ts';
 import { findRevisionImage } from '../../rollout/revisions.ts';
 import {
   findWorstDiagnosis,

@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { buildNamespaces } from '../../../config/platform/builder.ts';
 import { toError } from '../../../errors.ts';
 import { buildObjectKey } from '../../../kube/cache.ts';
-import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import { kinds } from '../../../kube/kinds.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
 import {
   AGENTS_NAMESPACE,

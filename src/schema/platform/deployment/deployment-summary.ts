@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Condition } from '../objects/conditions.ts';
-import { DEPLOYMENT_STATUSES, SOURCES } from './deployment.ts';
-import { REVISION_STATUSES } from './revision.ts';
+import { DEPLOYMENT_STATUSES, REVISION_STATUSES } from './statuses.ts';
+import { SOURCES } from './deployment.ts';
 import { QueueReplicas, SleepSpec } from '../rollout/scaling-spec.ts';
 import {
   buildClosedSchema,

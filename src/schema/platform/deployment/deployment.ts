@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { AuthSpec } from '../spec/auth-spec.ts';
 import { DNS_LABEL } from '../../dns-label.ts';
+import { DEPLOYMENT_STATUSES } from './statuses.ts';
 import { AgentPlacement, DatabasePlacement } from '../spec/place-spec.ts';
 import { ResourceSpec } from '../spec/resource-spec.ts';
 import {
@@ -29,15 +30,6 @@ import {
 
 export const SOURCES = ['git', 'external_container'] as const;
 export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
-export const DEPLOYMENT_STATUSES = [
-  'AWAITING_DATABASE',
-  'READY',
-  'UNUSED',
-  'AWAITING_DELETE',
-  'UNKNOWN',
-] as const;
-export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
-
 const buildTextSchema = (
   maxLength: number,
   description: string,

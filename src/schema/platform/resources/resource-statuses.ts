@@ -1,10 +1,9 @@
 import { Type, type TSchema } from 'typebox';
 import { backupStatus } from '../backup/backup-spec.ts';
 import { Conditions } from '../objects/conditions.ts';
-import { DEPLOYMENT_STATUSES } from '../deployment/deployment.ts';
+import { DEPLOYMENT_STATUSES, REVISION_STATUSES } from '../deployment/statuses.ts';
 import { replacementStatus } from '../backup/replacement.ts';
 import { restoredStatus } from '../backup/restore-spec.ts';
-import { REVISION_STATUSES } from '../deployment/revision.ts';
 import { GUARDS } from '../deployment/guards.ts';
 import { PinOfPods } from '../rollout/rollout-spec.ts';
 import { RouteStatus } from '../spec/route-spec.ts';

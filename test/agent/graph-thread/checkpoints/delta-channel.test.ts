@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Annotation, DeltaChannel, StateGraph } from '@langchain/langgraph';
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { keepLatestCheckpoints } from '../../../../src/agent/db/threads/checkpoint-upkeep.ts';
+import { keepLatestCheckpoints } from '../../../../src/agent/db/threads/checkpoint-pruning.ts';
 import type { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../../kit/postgres-opened.ts';
 import { saverOn } from './saver-on.ts';

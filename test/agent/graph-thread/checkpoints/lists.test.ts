@@ -7,12 +7,12 @@ import {
   type CheckpointTuple,
 } from '@langchain/langgraph-checkpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { keepLatestCheckpoints } from '../../../../src/agent/db/threads/checkpoint-pruning.ts';
 import {
   loadCheckpointStorage,
   copyCheckpoints,
   deleteCheckpoints,
   deleteRunCheckpoints,
-  keepLatestCheckpoints,
 } from '../../../../src/agent/db/threads/checkpoint-upkeep.ts';
 import { packCheckpoints } from '../../../../src/agent/db/checkpoints/checkpoint-packs.ts';
 import {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
+import { kinds } from '../../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../../src/kube/kube.ts';
 import { names } from '../../../../src/schema/names.ts';
 import { newDeployment, settings } from '../../../kit/objects.ts';
 import { look, type RunningOperator } from '../../../kit/operator.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OperatorSettings } from '../../../../src/config/platform/operator.ts';
-import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
+import { kinds } from '../../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../../src/kube/kube.ts';
 import { openStage, type Stage } from '../../../kit/stage.ts';
 import { until } from '../../../kit/until.ts';
 import { newDeployment } from '../../../kit/objects.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cache } from '../../../../src/kube/cache.ts';
-import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
+import { kinds } from '../../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../../src/kube/kube.ts';
 import { Reflector } from '../../../../src/kube/watch.ts';
 import type { Condition } from '../../../../src/schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../../src/schema/platform/resources/custom-resources.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { getDeploymentStatus } from '../../../../src/control-plane/deployments/resource.ts';
-import { kinds, type Kube } from '../../../../src/kube/kube.ts';
+import { kinds } from '../../../../src/kube/kinds.ts';
+import type { Kube } from '../../../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../../../src/schema/platform/resources/custom-resources.ts';
 import { names } from '../../../../src/schema/names.ts';
 import { until } from '../../../kit/until.ts';

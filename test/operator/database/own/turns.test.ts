@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readOperatorConfig } from '../../../../src/config/platform/operator.ts';
-import { kinds, type KubeObject } from '../../../../src/kube/kube.ts';
+import { kinds } from '../../../../src/kube/kinds.ts';
+import type { KubeObject } from '../../../../src/kube/kube.ts';
 import { findHeldRenewal } from '../../../../src/operator/database/own/turns.ts';
 import { TakenTurns } from '../../../../src/operator/view/taken-turns.ts';
 import { addRequestHash } from '../../../../src/operator/database/own/settled.ts';

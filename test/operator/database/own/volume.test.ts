@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
+import { kinds } from '../../../../src/kube/kinds.ts';
+import type { Kind, Kube, KubeObject } from '../../../../src/kube/kube.ts';
 import { names } from '../../../../src/schema/names.ts';
 import { conditionOf } from '../../../kit/api-server.ts';
 import { openStage, type Stage } from '../../../kit/stage.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/operator/revision/build/place.ts';
 import { decideBuild } from '../../../../src/operator/revision/build/staged.ts';
 import { buildStagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
-import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
+import type { RevisionWorld } from '../../../../src/operator/revision/world.ts';
 import { NEEDS_DOCKERFILE } from '../../../../src/schema/wire/build-message.ts';
 import { COMMIT } from '../../../kit/fake-kubelet.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';

@@ -6,7 +6,7 @@ import { InTurn } from '../../../../src/operator/view/in-turn.ts';
 import { observeBuild } from '../../../../src/operator/revision/build/observe.ts';
 import { decideBuild } from '../../../../src/operator/revision/build/staged.ts';
 import { buildStagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
-import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
+import type { RevisionWorld } from '../../../../src/operator/revision/world.ts';
 import { COMMIT, DIGEST } from '../../../kit/fake-kubelet.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';
 import { resolveAgentPlace } from '../../../../src/operator/objects/placed.ts';

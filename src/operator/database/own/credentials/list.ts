@@ -1,5 +1,5 @@
 import type { Kube } from '../../../../kube/kube.ts';
-import { kinds } from '../../../../kube/kube.ts';
+import { kinds } from '../../../../kube/kinds.ts';
 import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT } from '../../../../schema/platform/objects/labels.ts';
 import { toLabelValue } from '../../../../schema/names.ts';

@@ -1,6 +1,6 @@
 import type { Writer } from '../../../kernel/writer.ts';
 import type { Kube } from '../../../../kube/kube.ts';
-import { kinds } from '../../../../kube/kube.ts';
+import { kinds } from '../../../../kube/kinds.ts';
 import { PASSWORD_ROTATED } from '../../../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';

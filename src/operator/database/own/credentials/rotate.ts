@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { kinds, type KubeObject } from '../../../../kube/kube.ts';
+import { kinds } from '../../../../kube/kinds.ts';
+import type { KubeObject } from '../../../../kube/kube.ts';
 import { PASSWORD_ROTATED } from '../../../../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { PASSWORD_TASK } from '../../../../schema/platform/objects/labels.ts';

@@ -1,4 +1,4 @@
-import { kinds } from '../../../../kube/kube.ts';
+import { kinds } from '../../../../kube/kinds.ts';
 import type { DeploymentResource } from '../../../../schema/platform/resources/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { formatKubernetesTime } from '../../../../schema/types.ts';

@@ -1,7 +1,8 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { kinds, type Kube, type KubeObject } from '../../../../../src/kube/kube.ts';
+import { kinds } from '../../../../../src/kube/kinds.ts';
+import type { Kube, KubeObject } from '../../../../../src/kube/kube.ts';
 import { createCertificate } from '../../../../../src/operator/database/own/tls/certificate.ts';
 import { auditEvents } from '../../../../kit/audit-log.ts';
 import { still, until } from '../../../../kit/until.ts';
