@@ -106,7 +106,8 @@ A failure has one reason. It is the same in \`status.reason\`, in the \`Ready\` 
 answer (\`reason\`). A message goes with it and, if a pod failed, its last log lines (\`status.logTail\`, \`log_tail\`).
 
 A Deployment whose columns stay **empty** has no reason, because no operator watches its namespace: apply it in one
-that is watched (\`gx-agents\`), or add the namespace to \`watchNamespaces\` of the chart.
+that is watched (\`gx-agents\`), or add the namespace to \`watchNamespaces\` of the chart. \`kubectl apply\` prints a
+warning there.
 
 | Reason | Means | Do |
 |---|---|---|

@@ -382,6 +382,31 @@ describe('rights', () => {
       expect(roleRef.name.startsWith(subjects[0]?.name ?? '-')).toBe(true);
     }
   });
+
+  test.each([
+    ['those of agents', {}, ['gx-agents']],
+    ['some', { watchNamespaces: ['gx-agents', 'more'] }, ['gx-agents', 'more']],
+    ['all', { watchAllNamespaces: true }, undefined],
+    ['those of agents, without policies', { admissionPolicies: { enabled: false } }, undefined],
+  ])('watching %s, others are warned of, and nothing is refused', async (_, values, watched) => {
+    const policies = (await render.chart(values)).filter(
+      ({ metadata }) => metadata.name === 'gx-namespaces.gx-system',
+    );
+    const selected = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: watched };
+    expect(policies).toMatchObject(
+      watched === undefined
+        ? []
+        : [
+            {
+              spec: {
+                failurePolicy: 'Ignore',
+                matchConstraints: { namespaceSelector: { matchExpressions: [selected, {}] } },
+              },
+            },
+            { spec: { validationActions: ['Warn'] } },
+          ],
+    );
+  });
 });
 
 describe('settings', () => {

@@ -157,7 +157,14 @@ const bindings = async (namespace: string): Promise<KubeObject[]> =>
   (await kube.listAll(ROLE_BINDING, { namespace })).toSorted((a, b) =>
     a.metadata.name < b.metadata.name ? -1 : 1,
   );
-const GUARDS = ['gx-bindings', 'gx-built-images', 'gx-children', 'gx-resources', 'gx-secrets'];
+const GUARDS = [
+  'gx-bindings',
+  'gx-built-images',
+  'gx-children',
+  'gx-namespaces',
+  'gx-resources',
+  'gx-secrets',
+];
 const withBuilds = (namespace: string): string =>
   `--set 'agents.namespaces={${namespace}-agents}' --set builds.registry=registry.example/agents ` +
   `--set builds.namespace=${namespace}-builds --set builds.gitNamespace=${namespace}-git`;

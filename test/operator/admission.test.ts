@@ -631,4 +631,32 @@ describe('a user of kubectl', () => {
     );
     expect(await making('own-pull', { imagePullSecrets: [{ name: 'mine' }] })).toBe('made');
   });
+
+  test('is warned where no operator watches, and not in namespaces of this or another installation', async () => {
+    const { kubectl } = await ensureTools(['kubectl']);
+    const labels = { 'app.kubernetes.io/part-of': 'gx-platform' };
+    await kube.create(kinds.namespace, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'of-another', labels },
+    });
+    const applyTo = async (namespace: string): Promise<string> => {
+      const file = 'config/samples/deployment.yaml';
+      const sample = readFileSync(file, 'utf8').replace(/namespace: .*/, `namespace: ${namespace}`);
+      const flags = ['--kubeconfig', server.kubeconfig, 'apply', '--dry-run=server', '-f', '-'];
+      const applying = promisify(execFile)(kubectl, flags);
+      applying.child.stdin?.end(sample);
+      const { stdout, stderr } = await applying;
+      expect(stdout).toContain('created (server dry run)');
+      return stderr;
+    };
+    let warning = '';
+    await until('the policy gx-namespaces is in force', async () => {
+      warning = await applyTo('default');
+      return warning !== '';
+    });
+    expect(warning).toMatch(/^Warning: .*: the platform in gx-system does not watch the namespace/);
+    expect(warning).toContain(`Apply it to a watched one, such as ${AGENTS}, or add default to`);
+    expect([await applyTo(AGENTS), await applyTo('of-another')]).toEqual(['', '']);
+  });
 });
