@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { basename, delimiter, join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { Client } from '@langchain/langgraph-sdk';
@@ -40,6 +40,7 @@ async function packed(folder: string): Promise<string> {
   );
   const [tarball = ''] = readdirSync(folder);
   assert.match(tarball, /\.tgz$/);
+  assert.ok(statSync(join(folder, tarball)).size < 1_000_000, 'README.md says: under 1 MB');
   return join(folder, tarball);
 }
 
@@ -80,6 +81,12 @@ async function firstHour(tarball: string, node: string): Promise<void> {
   await using elsewhere = new Project();
   const folder = join(elsewhere.folder, 'my-agent');
   await rename(join(project.folder, 'my-agent'), folder);
+  // It has the file that it was packed in, because the path of that is one of this machine.
+  const manifest = readFileSync(join(folder, 'package.json'), 'utf8');
+  const { devDependencies } = JSON.parse(manifest) as { devDependencies: Record<string, string> };
+  const kept = `vendor/${basename(tarball)}`;
+  assert.deepEqual(devDependencies, { 'gx-platform': `file:${kept}` });
+  assert.ok(existsSync(join(folder, kept)));
   const alone = { ...env, PATH: env['PATH']?.split(delimiter).slice(1).join(delimiter) };
   // The Node of `alone` runs npm, too, which compares what each package asks for.
   await run('npm', ['install', '--engine-strict', '--no-audit', '--no-fund', '--loglevel=error'], {

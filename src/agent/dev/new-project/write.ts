@@ -74,7 +74,7 @@ function writeProject({ folder, template }: NewProject): string {
     });
   }
   const commands = template.next(
-    files[template.manifest] ?? '',
+    String(files[template.manifest] ?? ''),
     plan.keep.includes(template.manifest),
   );
   return formatNextSteps({ folder, plan, commands });
@@ -83,14 +83,32 @@ function writeProject({ folder, template }: NewProject): string {
 function buildProjectFiles(
   { example, copied, ignored, manifest, named }: Template,
   name: string,
-): Record<string, string> {
+): Record<string, string | Buffer> {
   const read = (file: string): string => readFileSync(path.join(EXAMPLES, example, file), 'utf8');
+  const source = manifest === JAVASCRIPT.manifest ? readInstallSource() : undefined;
+  const { platform, packed } = keepPackedFile(source);
   return {
     ...Object.fromEntries(copied.map((file) => [file, read(file)])),
     '.gitignore': `${ignored.join('\n')}\n`,
     '.dockerignore': `${[...ignored, '.git/'].join('\n')}\n`,
-    [manifest]: named(read(manifest), { name: toPackageName(name), platform: readInstallSource() }),
+    [manifest]: named(read(manifest), { name: toPackageName(name), platform }),
+    ...packed,
   };
+}
+
+/**
+ * Returns the source of the package for a project, and the file to write into it if the source is a file: a clone on
+ * another machine, and a build from git, have nothing else of this machine.
+ */
+export function keepPackedFile(source: string | undefined): {
+  platform: string | undefined;
+  packed?: Record<string, Buffer>;
+} {
+  const file = source?.startsWith('file:') === true ? source.slice('file:'.length) : undefined;
+  if (file === undefined || !existsSync(file) || !statSync(file).isFile())
+    return { platform: source };
+  const kept = `vendor/${path.basename(file)}`;
+  return { platform: `file:${kept}`, packed: { [kept]: readFileSync(file) } };
 }
 
 /** One package of the lock file that npm keeps in `node_modules`. */

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   JAVASCRIPT,
@@ -6,7 +9,10 @@ import {
   planProjectFiles,
   PYTHON,
 } from '../../../../src/agent/dev/new-project/files.ts';
-import { resolvePackageSource } from '../../../../src/agent/dev/new-project/write.ts';
+import {
+  keepPackedFile,
+  resolvePackageSource,
+} from '../../../../src/agent/dev/new-project/write.ts';
 
 const files = ['gx.json', 'graph.ts', 'package.json', 'README.md'];
 
@@ -93,6 +99,19 @@ describe('what gx new says', () => {
     ],
   ])('a package from %s is installed from there again', (_, locked, origin) => {
     expect(resolvePackageSource(locked, '/home/me')).toBe(origin);
+  });
+
+  test('a packed file goes into the project, so that a clone and a build from git have it', () => {
+    const file = path.join(mkdtempSync(path.join(tmpdir(), 'gx-new-')), 'gx-platform-0.1.0.tgz');
+    expect(keepPackedFile(`file:${file}`)).toEqual({ platform: `file:${file}` });
+    writeFileSync(file, 'packed');
+    expect(keepPackedFile(`file:${file}`)).toEqual({
+      platform: 'file:vendor/gx-platform-0.1.0.tgz',
+      packed: { 'vendor/gx-platform-0.1.0.tgz': Buffer.from('packed') },
+    });
+    rmSync(path.dirname(file), { recursive: true });
+    expect(keepPackedFile('^0.1.0')).toEqual({ platform: '^0.1.0' });
+    expect(keepPackedFile(undefined)).toEqual({ platform: undefined });
   });
 
   test('in Python: an environment beside gx.json, with the packages of the project', () => {
