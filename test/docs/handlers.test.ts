@@ -17,7 +17,10 @@ import { typePage } from './blocks/shell.ts';
  */
 
 const blocks = readBlocks();
-const code = blocks.filter(({ language }) => language === 'ts');
+/** Beside those of the tutorial, which are the files of one project: tutorial.test.ts has them. */
+const code = blocks.filter(
+  ({ language, page }) => language === 'ts' && page !== 'docs/tutorial.md',
+);
 
 /** Code of others, whose packages want a page in a browser. Its syntax is checked with all blocks. */
 const NOT_RUN: Record<string, string> = {

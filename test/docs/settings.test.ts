@@ -23,9 +23,9 @@ describe('the page of settings', () => {
 
   test('says what a setting means, its default, and the value of the chart', () => {
     expect(row('GX_WORKERS')).toBe(
-      '| `GX_WORKERS` | `operator.workers` | `10` | Reconciles at a time. |',
+      '| `GX_WORKERS` | `operator.workers` | `10` | Number of reconciles at a time. |',
     );
-    expect(row('GX_LEASE_NAME')).toContain('The Lease by which');
+    expect(row('GX_LEASE_NAME')).toContain('The Lease for leader election');
   });
 
   test("can't be written while a setting has no words", () => {
