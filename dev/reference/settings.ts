@@ -70,7 +70,7 @@ export function buildSettingsPage(sourceOf: (file: string) => string = read): st
   );
   return [
     '# Settings of the platform',
-    'The environment variables of the operator, the control plane, the gateway and the console. The chart sets them\nfrom its values, which stand in the second column. Generated from src/config and the chart.',
+    'The environment variables of the operator, the control plane, the gateway and the console. The chart sets them\nfrom its values, which the second column names. Generated from src/config and the chart.',
     'A process that finds a wrong value does not start, and names every one in a sentence. Several names in a row are names\nof the same setting; the first one that is set counts. Settings of agents are those of [the agent\nserver](agent-server.md).',
     ...tables,
   ]

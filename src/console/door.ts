@@ -103,7 +103,7 @@ class Broken {
     else if (!isSent)
       this.problem = new Unavailable(`${called} does not answer; try again.`, { cause });
     else {
-      const words = `${called} broke off before it answered. It is not known whether the request was done.`;
+      const words = `${called} closed the connection before it answered. It is not known whether the request was done.`;
       this.problem = new Problem(503, words, { cause, ...LATER });
     }
   }

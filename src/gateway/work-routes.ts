@@ -150,7 +150,7 @@ function refuseTwice({ ended = [] }: WorkReport): void {
     throw new Invalid([
       {
         loc: ['body', 'ended', twice, 'revision'],
-        msg: 'This revision stands in the list twice',
+        msg: 'This revision is in the list twice',
         type: 'value_error',
       },
     ]);

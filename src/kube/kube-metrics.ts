@@ -24,7 +24,7 @@ export function registerRequestMetrics(measures: Measures): (sample: RequestSamp
 export function watchMetrics(measures: Measures, now: () => WatchState[]): void {
   const age = measures.createGauge(
     'watch_last_event_age_seconds',
-    'Time since the last sign of life of a watch.',
+    'Time since a watch last received anything.',
     ['kind', 'namespace', 'selector'],
     () => {
       age.reset();

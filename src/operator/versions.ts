@@ -88,10 +88,10 @@ export function explainUnsupportedJump({
   ];
   if (mine === undefined) return undefined;
   if (defined !== undefined && isNewer(defined, mine)) {
-    return `operator: the custom resource definitions are of version ${definitions}, and this operator is of ${own}. It does not know all of their fields: install version ${formatMinorVersion(defined)} or newer.`;
+    return `operator: the custom resource definitions have version ${definitions}, and this operator has ${own}. It does not know all of their fields: install version ${formatMinorVersion(defined)} or newer.`;
   }
   if (led !== undefined && isFar(led, mine)) {
-    return `operator: the operator that led here last is of version ${former}, and this one is of ${own}. An upgrade goes one minor version at a time: install ${formatMinorVersion({ ...led, minor: led.minor + 1 })} first.`;
+    return `operator: the last active operator had version ${former}, and this one has ${own}. Upgrade one minor version at a time: install ${formatMinorVersion({ ...led, minor: led.minor + 1 })} first.`;
   }
   return undefined;
 }

@@ -220,7 +220,7 @@ test('a credential that the index refuses ends the build with the lines of uv, a
     reason: 'InstallFailed',
     message: expect.stringContaining('secret-words was not found in the package registry'),
   });
-  expect(told['message']).toContain('wants a credential that this build has not');
+  expect(told['message']).toContain('needs a credential that this build does not have');
   expect(index.requests.some((line) => line.endsWith(` ${USER}`))).toBe(true);
   expect(output + proxy.log()).not.toContain(PASSWORD);
   expect(output).not.toContain(Buffer.from(USER).toString('base64'));

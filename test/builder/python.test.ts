@@ -339,7 +339,7 @@ describe('a build ends with a reason and the words of the resolver', () => {
     server.close();
     expect(told).toEqual({
       reason: 'InstallFailed',
-      message: expect.stringContaining('wants a credential that this build has not'),
+      message: expect.stringContaining('needs a credential that this build does not have'),
     });
   });
 });

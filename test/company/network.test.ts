@@ -104,7 +104,7 @@ test('git hosts, issuers, registries, stores, receivers of webhooks and collecto
     collector: 'answered',
     webhook: 'answered',
   });
-  expect(told.refused).toContain('is not let through by the proxy');
+  expect(told.refused).toContain('is blocked by the proxy');
   expect(proxy.asked.toSorted()).toEqual(
     [
       ...NAMES.map((name) => `CONNECT ${name}:443 200`),

@@ -144,7 +144,7 @@ test('each has its result after every step, unless it was cancelled, or died wit
   );
   say(`lost a life: ${counts.map((some, times) => `${some} runs ${times} times`).join(', ')}`);
   for (const { run_id, status, error } of runs) {
-    const lost = /^error: The run was given up after 3 attempts: each time its worker died/;
+    const lost = /^error: The run failed after 3 attempts: each time its worker died/;
     const end = kills.cancelled.has(run_id)
       ? /^interrupted$/
       : deaths.get(run_id)! < 3

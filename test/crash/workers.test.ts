@@ -177,7 +177,7 @@ test('each has its result after every step; only one whose worker was killed und
     const end =
       deaths.get(run_id)! < 3
         ? /^success/
-        : /^error: The run was given up after 3 attempts: each time its worker died/;
+        : /^error: The run failed after 3 attempts: each time its worker died/;
     expect(`${status}${error === null ? '' : `: ${error.message}`}`).toMatch(end);
     if (status !== 'success') continue;
     expect(new Set(lines.get(run_id)?.map(({ left }) => left))).toEqual(

@@ -128,7 +128,7 @@ describe('in a network whose proxy alone knows the names outside', () => {
       signal,
     });
     await expect(other).rejects.toThrow(
-      /The git host https:\/\/other.company.test is not let through by the proxy/,
+      /The git host https:\/\/other.company.test is blocked by the proxy/,
     );
     await expect(fetchIssuerDocument('https://git.company.test/keys', { proxies })).rejects.toThrow(
       /settings.caConfigMap/,

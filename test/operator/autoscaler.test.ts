@@ -76,7 +76,7 @@ test('a range gets an autoscaler; without metrics minScale holds, and a conditio
   });
   expect(said).toMatchObject({
     status: 'False',
-    message: expect.stringContaining('minScale holds') as string,
+    message: expect.stringContaining('minScale applies') as string,
   });
   expect(await replicas('range-00001-api')).toBe(2);
   const { conditions } = (await stage.see.deployment('range')).status ?? {};

@@ -159,7 +159,7 @@ test('a replaced revision has queue pods while it has runs, none while threads w
   const { status } = await stage.see.deployment(name);
   const moved = status?.conditions?.find(({ type }) => type === 'Draining');
   expect(moved?.message).toContain(
-    `1 run and 2 waiting threads of revision ${first} go on with ${status?.activeRevision}`,
+    `1 run and 2 waiting threads of revision ${first} continue on ${status?.activeRevision}`,
   );
 });
 

@@ -24,12 +24,12 @@ test.each([
   [
     'definitions of a newer minor version',
     found('0.2.0', '0.3.0', '0.2.0'),
-    'definitions are of version 0.3.0',
+    'definitions have version 0.3.0',
   ],
   [
     'definitions of a newer major version',
     found('0.9.0', '1.0.0'),
-    'definitions are of version 1.0.0',
+    'definitions have version 1.0.0',
   ],
   [
     'a former operator that is two minor versions older',

@@ -98,7 +98,7 @@ test('a changed module of a graph answers the new way; one with a fault of synta
   change('words.py', { 'SAID =': 'SAID = = ' });
   await until('the fault is told', async () => running.output().includes('not reloaded'), 60);
   expect(running.output()).toMatch(
-    /not reloaded, the old graphs go on: Graph "echo": \S+\/words\.py:1: SyntaxError: invalid syntax/,
+    /not reloaded, the former graphs keep answering: Graph "echo": \S+\/words\.py:1: SyntaxError: invalid syntax/,
   );
   expect(await answer(running)).toMatch(/^Now it is/);
   change('words.py', { '= = ': '=', 'Now it is': 'At last, it is' });

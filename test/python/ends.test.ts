@@ -189,7 +189,7 @@ test('a process that takes more memory than it may is ended, which costs its nei
   expect(result).toMatchObject({
     __error__: {
       error: 'WorkerLost',
-      message: expect.stringMatching(/given up after 2 attempts/) as string,
+      message: expect.stringMatching(/failed after 2 attempts/) as string,
     },
   });
   const done = async (): Promise<false | { lost: number }[]> => {

@@ -168,7 +168,7 @@ async function startEmbeddedPostgres(
 
 /** Ends `dev`, because nothing works without Postgres. Everything still running is stopped in order, as by Ctrl-C. */
 function giveUp(log: Log, file: string): void {
-  log.fatal({ file }, 'Postgres ended by itself; its last words are in its log');
+  log.fatal({ file }, 'Postgres ended by itself; its log says why');
   process.exitCode = 1;
   process.kill(process.pid, 'SIGTERM');
 }

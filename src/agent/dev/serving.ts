@@ -126,8 +126,8 @@ export class Serving {
           ? failed
           : [...still, { graph_id: null, error: error.message, serves: 'its earlier version' }];
       if (error instanceof StartError)
-        log.error({ changed }, `not reloaded, the old graphs go on: ${error.message}`);
-      else log.error({ err: error, changed }, 'not reloaded, the old graphs go on');
+        log.error({ changed }, `not reloaded, the former graphs keep answering: ${error.message}`);
+      else log.error({ err: error, changed }, 'not reloaded, the former graphs keep answering');
     }
   }
 }

@@ -140,7 +140,7 @@ function throwStopped(
   id: string,
   { counts, signal }: { counts: Counts; signal: AbortSignal },
 ): never {
-  const so = `Before: ${formatSummary(counts)} Start it again to go on.`;
+  const so = `Before: ${formatSummary(counts)} Start it again to continue.`;
   if (signal.aborted)
     throw new StartError(`The import was asked to stop, at thread ${id}. ${so}`, { cause: thrown });
   const sentence = `The import stopped at thread ${id}: ${getReason(thrown)}. ${so}`;

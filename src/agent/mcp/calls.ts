@@ -61,7 +61,9 @@ export async function resumeCall(
   if (responses.kind === 'missing') return buildInputRequired(call, questions, thread_id);
   if (responses.kind === 'refused') {
     await deleteThreads(deps.db, [thread_id]);
-    return buildFailedResult('The question of the agent was not answered, so it was given up.');
+    return buildFailedResult(
+      'The question of the agent was not answered in time, so it was dropped.',
+    );
   }
   return runCall(deps, call, buildContinuation(thread_id, responses.answers));
 }

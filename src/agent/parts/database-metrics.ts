@@ -16,9 +16,9 @@ const HELP: Record<keyof DatabaseStats, string> = {
   connections: 'Connections of clients to the database server.',
   connections_max: 'Maximum number of connections that it accepts.',
   oldest_transaction_seconds:
-    'Age of the oldest open transaction of this login: it keeps dead rows from being cleared away.',
+    'Age of the oldest open transaction of this login: it keeps vacuum from removing dead rows.',
   rows_live: 'Rows of all tables, as far as Postgres has counted.',
-  rows_dead: 'Rows of all tables that vacuum has yet to clear away.',
+  rows_dead: 'Dead rows of all tables, which vacuum has yet to remove.',
   size_bytes: 'Size of the database without the log.',
   deadlocks: 'Deadlocks since the statistics began.',
   read_only:

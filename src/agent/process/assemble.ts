@@ -242,7 +242,7 @@ function createIndependentParts(
     void signals
       .send({ about: 'plan' })
       .catch((error: unknown) =>
-        log.debug({ err: toError(error) }, 'others hear of the plan later'),
+        log.debug({ err: toError(error) }, 'other processes learn of the plan later'),
       );
   const counted = {
     runCounts: () => endedRuns.byRevision,

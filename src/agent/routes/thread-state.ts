@@ -188,7 +188,7 @@ async function writeHolding(
 async function throwLostHold({ db }: AgentDeps, threadId: string): Promise<never> {
   if ((await loadThreadHead(db, threadId)) !== undefined)
     throw new Conflict(
-      'The state was written, but meanwhile the thread went on: read its state before you write again.',
+      'The state was written, but the thread continued in the meantime: read its state before you write again.',
     );
   // The graph's state was written after the thread was deleted.
   await deleteThreads(db, [threadId]);

@@ -32,7 +32,7 @@ export async function runBuildkit(setting: Setting, solving: Solving): Promise<v
   if (!hasOwnUsers(readFileSync('/proc/self/uid_map', 'utf8')))
     throw new StageFailed(
       'UserNamespacesOff',
-      'The pod of this build has no users of its own (hostUsers: false had no effect), so the lines of a Dockerfile are not run: turn user namespaces on, or build without a Dockerfile.',
+      'The pod of this build has no user namespace (hostUsers: false had no effect), so its Dockerfile lines are not run: turn user namespaces on, or build without a Dockerfile.',
     );
   mkdirSync(folders.state, { recursive: true });
   const settings = path.join(folders.state, 'buildkitd.toml');

@@ -135,7 +135,7 @@ function* readContent(file: string, size: number): Generator<Buffer> {
       if (read === 0)
         throw new StageFailed(
           'BuildFailed',
-          `${file} changed while the image was written: no command may go on in the background.`,
+          `${file} changed while the image was written: no command may keep running in the background.`,
         );
       yield piece.subarray(0, read);
       left -= read;

@@ -253,7 +253,7 @@ function explainFailure(words: string): string | undefined {
     return `A package needs ${missing} of a system library that the builder lacks: install it by "dockerfile_lines" of gx.json.`;
   // uv takes 401 and 403 for an index without the package.
   return words.includes('not found in the package registry')
-    ? 'An index has no such package, or wants a credential that this build has not (docs/how-to/private-indexes.md).'
+    ? 'An index has no such package, or needs a credential that this build does not have (docs/how-to/private-indexes.md).'
     : undefined;
 }
 

@@ -201,7 +201,7 @@ export function limitAnswer(
     },
   });
   const timer = setTimeout(
-    () => passed.destroy(buildBrokenOff('the agent has fallen silent')),
+    () => passed.destroy(buildBrokenOff('the agent sends nothing any more')),
     silence,
   ).unref();
   passed.once('close', () => clearTimeout(timer));

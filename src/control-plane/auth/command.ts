@@ -48,7 +48,7 @@ export async function runApiKeyCommand(args: string[], context: CommandContext):
     const remedy =
       'Within the control plane, the setting controlPlane.apiKeysByExec of the chart permits it; else use an account of your own.';
     throw new StartError(
-      `This account may not keep API keys: ${error.message.replace(/\.?$/, '.')} ${remedy}`,
+      `This account may not manage API keys: ${error.message.replace(/\.?$/, '.')} ${remedy}`,
       { cause: error },
     );
   }
@@ -80,8 +80,7 @@ async function create(
   { kube, config, out }: CommandContext,
 ): Promise<void> {
   const { name = '', role = 'write', tenant, expires, quiet } = flags;
-  if (name === '')
-    throw new StartError('A key needs a --name, by which people tell it from others.');
+  if (name === '') throw new StartError('A key needs a --name, by which people recognize it.');
   if (!NAME.test(name)) throw new StartError('--name must be one line of at most 100 characters.');
   if (!isRole(role)) throw new StartError(`--role must be one of ${ROLES.join(', ')}.`);
   const tenantId = (tenant ?? config.defaultTenantId).toLowerCase();

@@ -98,7 +98,7 @@ function requireBackupSettings({ metadata, spec: { database, hibernate } }: Depl
     );
   if (database?.backup === undefined)
     throw new Rejected(
-      'database.backup: the deployment names no target of backups; set source_config.database_backup.target',
+      'database.backup: the deployment names no backup target; set source_config.database_backup.target',
     );
   if (hibernate === true)
     throw new Rejected('hibernate: the database is stopped; wake the deployment first');

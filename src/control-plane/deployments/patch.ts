@@ -249,7 +249,7 @@ function planMove(
     const why =
       aborted === undefined
         ? 'no rollout is under way'
-        : `revision ${aborted.revision} was given up`;
+        : `the rollout of revision ${aborted.revision} was aborted`;
     throw new Rejected(`rollout.${field}: ${why}`);
   }
   if (candidate.promoted === true)

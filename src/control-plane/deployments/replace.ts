@@ -97,7 +97,7 @@ function checkFields(body: ReplaceAsked, now: Date): string[] {
   return [
     ...(sources === 1 ? [] : ['either backup, deployment_id or volume']),
     ...alone.map((field) => `${field}: only beside deployment_id`),
-    ...(Date.parse(body.at ?? '') > now.getTime() ? ['at: lies in the future'] : []),
+    ...(Date.parse(body.at ?? '') > now.getTime() ? ['at: is in the future'] : []),
   ];
 }
 

@@ -51,7 +51,7 @@ export function checkRestoreFields(
       : []),
     ...(sources === 1 ? [] : [`${AT}: ${which}`]),
     ...alone.map((field) => `${AT}.${field}: only beside deployment_id`),
-    ...(Date.parse(restore?.at ?? '') > now.getTime() ? [`${AT}.at: lies in the future`] : []),
+    ...(Date.parse(restore?.at ?? '') > now.getTime() ? [`${AT}.at: is in the future`] : []),
   ];
 }
 

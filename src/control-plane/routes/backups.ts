@@ -59,7 +59,7 @@ export const backupRoutes = bindRoutes([
     access: 'write',
     params: DeploymentPath,
     answers: {
-      202: { description: 'It is asked for.', schema: BackupRequested },
+      202: { description: 'It was requested.', schema: BackupRequested },
       400: rejected,
       409: { description: 'The deployment is being deleted, or changed at the same time.' },
     },
@@ -74,7 +74,7 @@ export const backupRoutes = bindRoutes([
     params: DeploymentPath,
     body: ReplaceAsked,
     answers: {
-      202: { description: 'It is asked for.', schema: BackupRequested },
+      202: { description: 'It was requested.', schema: BackupRequested },
       400: rejected,
       409: {
         description: 'The deployment is being deleted or restored, or changed at the same time.',

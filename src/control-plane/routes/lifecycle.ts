@@ -63,7 +63,7 @@ export const lifecycleRoutes = bindRoutes([
     summary: 'Wake a sleeping deployment. Nothing happens if it is awake.',
     access: 'write',
     params: DeploymentPath,
-    answers: { 202: { description: 'It is asked for.', ...state }, 409: conflict },
+    answers: { 202: { description: 'It was requested.', ...state }, 409: conflict },
     handler: async ({ params, ...call }, plane) =>
       answerState(plane, await wakeDeployment(plane, params.deployment_id, call), 202),
   }),

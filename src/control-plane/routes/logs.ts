@@ -109,7 +109,7 @@ async function stream(
 const readingRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/logs', {
     id: 'getDeploymentLogs',
-    summary: "Last lines of a deployment's agent servers.",
+    summary: "Get the last log lines of a deployment's agent servers.",
     access: 'read',
     params: DeploymentPath,
     query: LogQuery,
@@ -123,7 +123,7 @@ const readingRoutes = bindRoutes([
   }),
   route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/logs', {
     id: 'getRevisionLogs',
-    summary: "Last lines of a revision's agent servers, or of its build.",
+    summary: "Get the last log lines of a revision's agent servers, or of its build.",
     access: 'read',
     params: RevisionPath,
     query: TypedQuery,
@@ -137,7 +137,7 @@ const readingRoutes = bindRoutes([
   }),
   route.get('/v2/deployments/{deployment_id}/logs/stream', {
     id: 'followDeploymentLogs',
-    summary: "Follow the lines of a deployment's agent servers.",
+    summary: "Follow the log of a deployment's agent servers.",
     access: 'read',
     params: DeploymentPath,
     query: FollowQuery,
@@ -147,7 +147,7 @@ const readingRoutes = bindRoutes([
   }),
   route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream', {
     id: 'followRevisionLogs',
-    summary: "Follow the lines of a revision's agent servers, or of its build.",
+    summary: "Follow the log of a revision's agent servers, or of its build.",
     access: 'read',
     params: RevisionPath,
     query: FollowRevisionQuery,
@@ -158,7 +158,7 @@ const readingRoutes = bindRoutes([
   // Older clients send a body instead of a query.
   route.post('/v1/projects/{project_id}/deploy_logs', {
     id: 'postDeployLogs',
-    summary: "Last lines of a deployment's agent servers.",
+    summary: "Get the last log lines of a deployment's agent servers.",
     access: 'read',
     params: ProjectPath,
     body: LogQuery,
@@ -174,7 +174,7 @@ const readingRoutes = bindRoutes([
   ...(['build', 'deploy'] as const).map((type) =>
     route.post(`/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`, {
       id: type === 'build' ? 'postRevisionBuildLogs' : 'postRevisionDeployLogs',
-      summary: `Last lines of a revision's ${type === 'build' ? 'build' : 'agent servers'}.`,
+      summary: `Get the last log lines of a revision's ${type === 'build' ? 'build' : 'agent servers'}.`,
       access: 'read',
       params: ProjectRevisionPath,
       body: LogQuery,

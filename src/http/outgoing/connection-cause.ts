@@ -24,7 +24,7 @@ export function describeConnectionFault(thrown: unknown): string {
   if (code === 'CERT_HAS_EXPIRED') return `has a certificate that has expired (${code})`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `has a certificate for other names (${code})`;
   if (code === 'ERR_PROXY_TUNNEL')
-    return `is not let through by the proxy (${code}): settings.proxy, or ask its administrators`;
+    return `is blocked by the proxy (${code}): settings.proxy, or ask its administrators`;
   return `does not answer (${code})`;
 }
 

@@ -122,7 +122,7 @@ const buildMadeCondition = ({ metadata, spec, status }: BackupResource): StatedC
   type: BACKED_UP,
   status: 'True',
   reason: LAST_MADE,
-  message: `Backup ${spec.backup} at target ${spec.target} (${metadata.name}) has the data of ${status?.from}. The deletion goes on.`,
+  message: `Backup ${spec.backup} at target ${spec.target} (${metadata.name}) has the data of ${status?.from}. The deletion continues.`,
   event: 'Normal',
 });
 
@@ -131,7 +131,7 @@ export const buildNoBackupCondition = (why: string): StatedCondition => ({
   type: BACKED_UP,
   status: 'False',
   reason: NONE_MADE,
-  message: `${why} There is nothing to back up, and the deletion goes on.`,
+  message: `${why} There is nothing to back up, and the deletion continues.`,
   event: 'Warning',
 });
 

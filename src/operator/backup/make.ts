@@ -179,5 +179,5 @@ async function makeJob(
   const isMade = await createJob(deps, backup, making);
   return isMade
     ? undefined
-    : buildFailedBackup('TargetMissing', `There is no target ${backup.spec.target} any more.`);
+    : buildFailedBackup('TargetMissing', `The target ${backup.spec.target} no longer exists.`);
 }

@@ -210,7 +210,7 @@ function findByDeployment(restore: RestoreSpec, seen: RestoreSeen): Source | Unk
   return {
     state: 'fault',
     reason: 'TargetMissing',
-    message: `database.restore.target: no deployment of the tenant with id ${id} names a target here. Say at which one its backups lie.`,
+    message: `database.restore.target: no deployment of the tenant with id ${id} names a target here. Name the target that has its backups.`,
   };
 }
 
@@ -230,7 +230,7 @@ function checkCopied(
   if (at === undefined)
     return {
       state: 'waits',
-      message: `${words}. A copy of it is waited for.`,
+      message: `${words}. Waiting for a copy of it.`,
       method: 'continuous',
     };
   const message = `database.restore.at: ${words}, and moments between that and the next copy are not kept.`;

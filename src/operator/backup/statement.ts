@@ -18,8 +18,8 @@ const ADVICE: Record<BackupFailureReason, string> = {
     "Check the credential in the target's Secret and its permissions; clocks must agree within 15 minutes.",
   NoRoom: 'Make room at the target, or keep fewer backups.',
   TargetNotEmpty: 'Give the target another prefix, or remove that folder if nobody needs it.',
-  DumpFailed: 'The message has the words of pg_dump. It is tried again.',
-  CopyFailed: 'The message has the words of pgBackRest. It is tried again.',
+  DumpFailed: 'The message quotes pg_dump. It is retried.',
+  CopyFailed: 'The message quotes pgBackRest. It is retried.',
 };
 
 type BackupState = {
@@ -86,7 +86,7 @@ const describeVerified = (verification: VerifyPlan | undefined): string => {
 const buildNotVerifiedCondition = ({ metadata, status = {} }: BackupResource): StatedCondition =>
   buildFailedCondition(
     'VerificationFailed',
-    `The verification of backup ${metadata.name} failed. ${status.verifyMessage ?? ''} It is repeated after a day. Ask for another backup if this one can't be restored.`,
+    `The verification of backup ${metadata.name} failed. ${status.verifyMessage ?? ''} It is repeated after a day. Request another backup if this one can't be restored.`,
   );
 
 function describeGood(plan: BackupPlan, { metadata, status = {} }: BackupResource): string {

@@ -122,7 +122,7 @@ async function makeOrFollowJob(
   if (wanted === undefined)
     return {
       reason: 'TargetMissing',
-      message: `There is no target ${backup.spec.target} any more.`,
+      message: `The target ${backup.spec.target} no longer exists.`,
     };
   return makeOrLook(deps, wanted, { now, signal });
 }

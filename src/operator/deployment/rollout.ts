@@ -226,7 +226,7 @@ function buildDrainingConditions(
     const moved = ended.map((each) =>
       each.reason === 'Drained'
         ? `Revision ${each.revision} has no work left.`
-        : `${describeWork(each)} of revision ${each.revision} go on with ${active}: ${ENDS[each.reason]}.`,
+        : `${describeWork(each)} of revision ${each.revision} continue on ${active}: ${ENDS[each.reason]}.`,
     );
     return [
       {

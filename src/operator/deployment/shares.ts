@@ -169,7 +169,7 @@ function findGateFailure(
   if (parseGateInput(deployment.spec.rollout!.gate!) === undefined)
     return {
       cause: 'Gate',
-      message: 'The gate failed: spec.rollout.gate.input is no JSON object.',
+      message: 'The gate failed: spec.rollout.gate.input is not a JSON object.',
     };
   const { status, message = 'its run' } = findGateReport(candidate, gate) ?? {};
   if (status === 'error' || status === 'interrupted')

@@ -73,7 +73,7 @@ const AWAKE = {
     "It stays awake: its own handlers decide who may call, so the gateway can't tell who may wake it.",
   WokenByRequest: 'A request that may call it woke it.',
   DueSoon: 'It woke for a delayed run or a cron.',
-  WorkFound: 'It woke for work that came while it fell asleep.',
+  WorkFound: 'It woke for work that arrived while it was falling asleep.',
   SpecChanged: 'It woke for another revision.',
   RolloutMoved: 'It woke because the rollout continues, or was aborted.',
   DataReplaced:

@@ -52,7 +52,9 @@ function parseDefinitions(text: string): OtherDefinition[] {
   const documents = parseAllDocuments(text);
   const fault = documents.flatMap(({ errors }) => errors)[0];
   if (fault !== undefined)
-    throw new StartError(`downgrade-check: the definitions are no YAML: ${toError(fault).message}`);
+    throw new StartError(
+      `downgrade-check: the definitions are not YAML: ${toError(fault).message}`,
+    );
   const found = listDefinitions(
     documents.map((document) => document.toJS() as unknown),
     GROUP,

@@ -166,7 +166,7 @@ function checkEviction(pod: KubeObject): Diagnosis | undefined {
   if (phase !== 'Failed' || reason === undefined) return undefined;
   return {
     reason: 'Unschedulable',
-    message: `A node gave up the pod (${reason}): ${message}`,
+    message: `The node ended the pod (${reason}): ${message}`,
     final: false,
   };
 }

@@ -47,7 +47,7 @@ export function decideKeptPods({ revision, world, settings }: Situation): {
 export const decideAborted = (situation: Situation): Decision | undefined => {
   const { aborted: given } = situation.world;
   if (given === undefined || situation.world.hasTraffic) return undefined;
-  return buildIdleDecision('DEPLOY_FAILED', `It was given up. ${given.message}`, {
+  return buildIdleDecision('DEPLOY_FAILED', `The rollout was aborted. ${given.message}`, {
     ...decideKeptPods(situation),
     started: true,
     reason: 'RolloutAborted',
@@ -78,7 +78,7 @@ export const isResting = ({
     [api, queue].every((workload) => workload !== undefined && getReplicas(workload) === 0));
 
 /** The message where somebody asks for something else. */
-const UNKNOWN_MOVE = `The annotation ${ROLLOUT} says something else than promote, abort or share=<1 to 100>.`;
+const UNKNOWN_MOVE = `The annotation ${ROLLOUT} must be promote, abort or share=<1 to 100>.`;
 /** Seconds after which one that is tried out is looked at again, in case a wake-up was lost. */
 const LOOK = 60;
 

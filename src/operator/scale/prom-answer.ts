@@ -16,7 +16,7 @@ export function parsePromValue(answer: unknown): PromValue {
   const { resultType, result } = status === 'success' && isObject(data) ? data : {};
   if (resultType === 'scalar') return sampleValue(result);
   if (resultType !== 'vector' || !Array.isArray(result))
-    return buildMissingValue('Prometheus answers with something else than numbers');
+    return buildMissingValue('Prometheus answers with something other than numbers');
   if (result.length === 0) return buildMissingValue('Prometheus has no data');
   if (result.length > 1)
     return buildMissingValue(`Prometheus answers with ${result.length} series instead of one`);

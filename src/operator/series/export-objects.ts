@@ -91,7 +91,7 @@ function exportDeployments(metrics: OperatorMetrics, cache: Cache<DeploymentReso
   );
   const givenUp = metrics.addObjectSeries(
     'gx_rollout_given_up_timestamp_seconds',
-    'When a revision that was tried out was given up.',
+    'When a canary rollout was aborted.',
   );
   cache.addChangeListener(({ key, after }) => {
     const { namespace = '', name: deployment = '' } = after?.metadata ?? {};

@@ -41,7 +41,7 @@ export function checkArchiveTarget(target: { endpoint: string } | ClaimTarget): 
   const { endpoint } = target;
   return new URL(endpoint).protocol === 'https:'
     ? undefined
-    : `pgBackRest speaks to a store by TLS alone, and ${endpoint} has none.`;
+    : `pgBackRest needs a store with TLS, and ${endpoint} has none.`;
 }
 
 /**

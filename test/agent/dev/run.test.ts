@@ -210,7 +210,7 @@ describe('dev', () => {
     expect(await told('/info')).toEqual([{ ...missing[0], serves: 'its earlier version' }]);
     await expect
       .poll(() => running.output())
-      .toMatch(/not reloaded, the old graphs go on: Graph "other"/);
+      .toMatch(/not reloaded, the former graphs keep answering: Graph "other"/);
     expect([lastSaid(await other()), await answer(running)]).toEqual([
       'Mended, it is 1 of this thread.',
       'That was message 1 of this thread.',

@@ -170,7 +170,7 @@ describe('a client that shows forms', () => {
     const result = await client.callTool({ name: 'approval', arguments: { request: 'go' } });
     expect([result.isError, textOf(result)]).toEqual([
       true,
-      'The question of the agent was not answered, so it was given up.',
+      'The question of the agent was not answered in time, so it was dropped.',
     ]);
     expect(await agent.client.threads.count()).toBe(0);
     await client.close();

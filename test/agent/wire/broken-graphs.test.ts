@@ -146,7 +146,7 @@ describe('a graph that', () => {
       expect(await broken(how)).toMatchObject({
         __error__: {
           error: 'WorkerLost',
-          message: expect.stringMatching(/given up after 2 attempts/) as string,
+          message: expect.stringMatching(/failed after 2 attempts/) as string,
         },
       });
       const rows = await until('the neighbours are done', async () => {

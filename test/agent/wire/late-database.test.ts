@@ -91,7 +91,7 @@ describe('a start that may wait for its database', () => {
     expect(told({ output }, 'waiting for the database')).toMatchObject([
       { reason: expect.stringMatching(/ECONNREFUSED/) as string },
     ]);
-    expect(told({ output }, 'the database is there')).toMatchObject([
+    expect(told({ output }, 'the database answers')).toMatchObject([
       { seconds: expect.any(Number) as number },
     ]);
     expect(await agent.kill()).toBe(0);

@@ -324,5 +324,5 @@ test('a revision that is tried out is shown and moved; what can not be done is r
   });
   await expect
     .poll(async () => (await move({ promote: true })).body.detail)
-    .toBe(`rollout.promote: revision ${name} was given up`);
+    .toBe(`rollout.promote: the rollout of revision ${name} was aborted`);
 });

@@ -68,7 +68,7 @@ test.each([
   [
     'a moment that is to come',
     { deployment_id: '44444444-4444-4444-8444-444444444444', at: '2999-01-01T00:00:00Z' },
-    'at: lies in the future',
+    'at: is in the future',
   ],
   ['an unknown volume', { volume: 'data-1' }, 'volume: the deployment has no former volume data-1'],
   [

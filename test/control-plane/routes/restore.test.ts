@@ -166,7 +166,7 @@ test('a moment in the future, and one before the oldest backup, is refused', asy
   const future = await ask('refused', { deployment_id: source, at: '2999-01-01T00:00:00Z' });
   expect([future.status, future.body.detail]).toEqual([
     400,
-    'database.restore.at: lies in the future',
+    'database.restore.at: is in the future',
   ]);
   const early = await ask('refused', { deployment_id: source, at: '2026-11-01T00:00:00Z' });
   expect([early.status, early.body.detail]).toEqual([

@@ -147,7 +147,7 @@ test('a first copy that fails lets the log go again, so that the volume does not
 });
 
 test.each([
-  ['plain', 'by TLS alone'],
+  ['plain', 'needs a store with TLS'],
   ['disk', 'volume claim'],
 ])('target %s can take no log, and the reason is told', async (target, words) => {
   await deploy(`on-${target}`, { backup: { target, method: 'continuous' } });

@@ -173,7 +173,7 @@ test('an event says how much work goes on with which revision, and why', () => {
     status: 'False',
     event: 'Normal',
     message:
-      '1 run and 2 waiting threads of revision chat-1 go on with chat-2: it has kept them for as long as pinSeconds says.',
+      '1 run and 2 waiting threads of revision chat-1 continue on chat-2: it has kept them for as long as pinSeconds says.',
   });
 });
 
@@ -196,7 +196,7 @@ test('the oldest makes room where more revisions keep work than may', () => {
   );
   expect(namesIn(decided)).toEqual(['chat-1']);
   expect(decided.statements[0]?.message).toBe(
-    '0 runs and 1 waiting thread of revision chat-0 go on with chat-2: more revisions than maxDraining would keep their work. Revision chat-1 keeps 0 runs and 1 waiting thread.',
+    '0 runs and 1 waiting thread of revision chat-0 continue on chat-2: more revisions than maxDraining would keep their work. Revision chat-1 keeps 0 runs and 1 waiting thread.',
   );
 });
 

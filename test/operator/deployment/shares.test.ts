@@ -304,7 +304,7 @@ describe('with a gate', () => {
     );
     expect(decide(faulty).aborted).toMatchObject({
       cause: 'Gate',
-      message: 'The gate failed: spec.rollout.gate.input is no JSON object.',
+      message: 'The gate failed: spec.rollout.gate.input is not a JSON object.',
     });
   });
   test('somebody may go on without it', () => {

@@ -90,7 +90,7 @@ test.each<[string, KubeObject, object]>([
   [
     'a node that gives the pod up',
     pod({ phase: 'Failed', reason: 'Evicted', message: 'low on memory' }),
-    { reason: 'Unschedulable', message: 'A node gave up the pod (Evicted): low on memory' },
+    { reason: 'Unschedulable', message: 'The node ended the pod (Evicted): low on memory' },
   ],
   ['a first crash', pod(ended(1, 1)), { reason: 'CrashLooping', final: false }],
   [

@@ -41,14 +41,14 @@ describe('an answer', () => {
     [
       'a range',
       { status: 'success', data: { resultType: 'matrix', result: [] } },
-      'something else',
+      'something other',
     ],
     [
       'a refusal',
       { status: 'error', errorType: 'bad_data', error: 'parse error' },
       'refuses it: parse error',
     ],
-    ['other JSON', ['success'], 'something else'],
+    ['other JSON', ['success'], 'something other'],
   ])('of %s says what is wrong', (_, answer, words) => {
     expect(parsePromValue(answer)).toEqual({ lacks: expect.stringContaining(words) as string });
   });

@@ -33,7 +33,7 @@ export async function waitForDatabase(
     waits = true;
     await wait(Math.min(PAUSE, left), undefined, { signal }).catch(() => signal.throwIfAborted());
   }
-  if (waits) log.info({ seconds: measureWait() }, 'the database is there');
+  if (waits) log.info({ seconds: measureWait() }, 'the database answers');
 }
 
 /** `cause` is pg's own error. */

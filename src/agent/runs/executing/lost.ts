@@ -67,7 +67,7 @@ async function settle(
     await endLost(tx, run, { status: 'interrupted', error: null });
     await appendLastEvents();
   } else if (run.begun && lives >= maxAttempts) {
-    const message = `The run was given up after ${lives} attempts: each time its worker died or lost the database (exceeded max attempts).`;
+    const message = `The run failed after ${lives} attempts: each time its worker died or lost the database (exceeded max attempts).`;
     const error = { error: 'WorkerLost', message };
     await endLost(tx, run, { status: 'error', error });
     await appendLastEvents(['error', JSON.stringify(error)]);

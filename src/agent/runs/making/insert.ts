@@ -29,7 +29,7 @@ export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; que
 
 const NOT_THERE = 'Thread or assistant not found.';
 const ANSWERED =
-  'The task does not wait for a message any more: another one has come, or it was given up.';
+  'The task no longer waits for a message: another one has arrived, or its question was dropped.';
 const NOT_ASKED =
   'The question or call does not wait for an answer: it was answered meanwhile, or never asked.';
 const BUSY =

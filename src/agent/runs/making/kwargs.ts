@@ -44,7 +44,7 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
 function checkAlone(body: RunCreate): void {
   if ((body.command?.['resume'] ?? null) !== null)
     throw new Rejected('command.resume: You must provide a thread_id when resuming.');
-  const msg = 'A run on a thread of its own has no checkpoint to go on from';
+  const msg = 'A run on a thread of its own has no checkpoint to continue from';
   if (readRequestedCheckpoint(body)['checkpoint_id'])
     throw new Invalid([{ loc: ['body', 'checkpoint_id'], msg, type: 'not_supported' }]);
 }

@@ -112,7 +112,7 @@ const WORDS: Record<Exclude<Level, 'roomy'>, { reason: string; remedy: string }>
   },
   full: {
     reason: 'Full',
-    remedy: `The database takes no writes until there is room, so that it can keep answering. ${GROW}`,
+    remedy: `The database is read-only until there is room, so that it keeps answering. ${GROW}`,
   },
 };
 

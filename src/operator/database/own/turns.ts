@@ -46,7 +46,7 @@ export function findHeldRenewal(own: DatabaseInLine, line: () => Line): HeldRene
     taken.take(buildRequestKey(own.deployment), now);
     return undefined;
   }
-  const message = `The restart of the database waits for its turn: ${running} restart now, and ${before} go before it.`;
+  const message = `The restart of the database waits for its turn: ${running} restart now, and ${before} are before it.`;
   return { reason: 'WaitsForTurn', message };
 }
 

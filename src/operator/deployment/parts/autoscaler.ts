@@ -128,6 +128,6 @@ function buildScalingConditions(
   return buildConditionList(
     'False',
     'NoMetrics',
-    `The autoscaler gets no metrics, and minScale holds. ${active.message ?? ''}`.trim(),
+    `The autoscaler gets no metrics, so minScale applies. ${active.message ?? ''}`.trim(),
   );
 }

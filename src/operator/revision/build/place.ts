@@ -51,4 +51,4 @@ export const hasUserNamespace = (job: KubeObject | undefined): boolean =>
 
 /** The message to authors of `dockerfile_lines`. */
 export const USERS_OFF =
-  'gx.json asks for the lines of a Dockerfile, which are only run in pods with users of their own (hostUsers: false), and this cluster has none: build without a Dockerfile, or turn user namespaces on (Kubernetes 1.33, containerd 2.0 or CRI-O 1.25, Linux 6.3).';
+  'gx.json asks for Dockerfile lines, which only run in pods with user namespaces (hostUsers: false), and this cluster has none: build without a Dockerfile, or turn user namespaces on (Kubernetes 1.33, containerd 2.0 or CRI-O 1.25, Linux 6.3).';

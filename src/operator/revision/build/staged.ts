@@ -239,8 +239,7 @@ function decideHandOver(
     return undefined;
   if (parseFields(end.state?.terminated?.message).reason !== NEEDS_DOCKERFILE) return undefined;
   const commitSha = readClonedCommit(pod);
-  const message =
-    'The repository asks for the lines of a Dockerfile, so it is built with BuildKit.';
+  const message = 'The repository asks for Dockerfile lines, so it is built with BuildKit.';
   return buildIdleDecision('AWAITING_BUILD', message, {
     build: 'drop',
     buildsWith: 'buildkit',
@@ -268,7 +267,7 @@ function explainPodFailure(
     };
   return reason === undefined
     ? undefined
-    : { reason: 'Interrupted', message: `A node gave up the build (${reason}): ${message}` };
+    : { reason: 'Interrupted', message: `The node ended the build (${reason}): ${message}` };
 }
 
 function stageFailure(end: StageStatus | undefined): { reason: FailureReason; message: string } {

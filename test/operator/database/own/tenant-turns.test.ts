@@ -105,8 +105,8 @@ test('one of the same tenant does, in whichever of its namespaces', async () => 
   const { add, heldOf } = observed();
   add('team-too', 'broken', false);
   const [first, second] = [add('team-too', 'a', true), add('team', 'b', true)];
-  expect(await heldOf(first)).toContain('1 restart now, and 0 go before it');
-  expect(await heldOf(second)).toContain('1 restart now, and 1 go before it');
+  expect(await heldOf(first)).toContain('1 restart now, and 0 are before it');
+  expect(await heldOf(second)).toContain('1 restart now, and 1 are before it');
 });
 
 test('a namespace that belongs to nobody has turns of its own', async () => {

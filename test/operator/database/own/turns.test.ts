@@ -136,7 +136,7 @@ test('as many go at a time as the installation says, and the message counts thos
   ]);
   const running = inLine('z', { restarting: true });
   expect(findHeldRenewal(all[0], () => line([...all, running]))?.message).toContain(
-    '1 restart now, and 0 go before it',
+    '1 restart now, and 0 are before it',
   );
   expect(findHeldRenewal(running, () => line([...all, running]))).toBeUndefined();
 });
