@@ -19,6 +19,7 @@ from gx_runner.failure_places import build_failed_outcome
 from gx_runner.failures import ProblemError
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.memory_saver import MemorySaver, keep
+from gx_runner.model_calls import ModelCalls
 from gx_runner.protocol import ProtocolStream
 from gx_runner.resume import find_reached_stop, is_under_way, remove_checkpoint
 from gx_runner.run_config import build_config, build_keywords
@@ -27,7 +28,6 @@ from gx_runner.snapshot import list_interrupts
 from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
-from gx_runner.tokens import TokenCount
 from gx_runner.unstored import NamingMemorySaver, NamingSaver
 from gx_runner.wire import Message, RefusedError, Wall
 
@@ -55,7 +55,7 @@ class Deps:
     # None where runs are not traced.
     spans: Spans | None
     # None where nobody asks for them.
-    tokens: TokenCount | None = None
+    calls: ModelCalls | None = None
 
 
 @dataclass
@@ -170,7 +170,7 @@ async def _begin(spec: Spec, deps: Deps) -> None:
 
 def _add_callbacks(config: dict[str, Any], deps: Deps) -> dict[str, Any]:
     spans = [] if deps.spans is None else [SpanHandler(deps.spans)]
-    callbacks = [*spans, *([] if deps.tokens is None else [deps.tokens])]
+    callbacks = [*spans, *([] if deps.calls is None else [deps.calls])]
     return {**config, "callbacks": callbacks} if callbacks else config
 
 

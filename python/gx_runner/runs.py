@@ -14,12 +14,12 @@ from gx_runner.invoke import Deps, Emit, Outcome, Spec, build_done_message, invo
 from gx_runner.loading import LoadedGraph
 from gx_runner.logs import flush_prints, set_run_ids
 from gx_runner.loops import Loops, run_on
+from gx_runner.model_calls import ModelCall, ModelCalls
 from gx_runner.passed_trace import pass_trace
 from gx_runner.saver import Storage
 from gx_runner.spans import Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
-from gx_runner.tokens import TokenCount
 from gx_runner.wire import Wall
 
 
@@ -94,10 +94,10 @@ class Runs:
         batch = _Batch(self._wall, run_id)
         spans = self._create_spans(spec)
         pass_trace(spec, spans)
-        tokens = TokenCount() if spec.get("counts_tokens") else None
-        outcome = await self._invoke(spec, begun.stop, batch.add, (spans, tokens))
-        if tokens is not None and (count := tokens.count()) is not None:
-            outcome = {**outcome, "tokens": count}
+        calls = self._create_model_calls(spec)
+        outcome = await self._invoke(spec, begun.stop, batch.add, (spans, calls))
+        if calls is not None:
+            calls.close()
         if spans is not None:
             spans.close()
         flush_prints()
@@ -112,7 +112,14 @@ class Runs:
             # The last state is too long for a frame.
             self._wall.send({"kind": "done", "run_id": run_id, "outcome": build_failed_outcome(error)})
 
-    async def _invoke(self, spec: Spec, stop: Stop, emit: Emit, ears: tuple[Spans | None, TokenCount | None]) -> Outcome:
+    def _create_model_calls(self, spec: Spec) -> ModelCalls | None:
+        def send(call: ModelCall) -> None:
+            # The wall sends what one turn of a loop brings in one piece.
+            self._wall.send({"kind": "usage", "run_id": spec["run_id"], "calls": [call]})
+
+        return ModelCalls(send) if spec.get("measures_usage") else None
+
+    async def _invoke(self, spec: Spec, stop: Stop, emit: Emit, ears: tuple[Spans | None, ModelCalls | None]) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
         try:
             if stop.asked:

@@ -19,6 +19,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.errors import GraphBubbleUp
 
 from gx_runner.encode import to_json
+from gx_runner.usage import read_answer_usage
 
 # The most spans of one run; a loop of thousands of steps is not worth a collector's memory.
 _MOST = 1000
@@ -219,8 +220,9 @@ def _read_node(of: dict[str, Any]) -> tuple[str, Attributes] | None:
 
 
 def _read_model(serialized: Any, of: dict[str, Any]) -> tuple[str, Attributes]:
-    model = (of.get("metadata") or {}).get("ls_model_name")
-    return f"model {_find_name(serialized, of)}", {"gen_ai.request.model": model} if isinstance(model, str) else {}
+    metadata = of.get("metadata") or {}
+    named = {"gen_ai.request.model": metadata.get("ls_model_name"), "gen_ai.provider.name": metadata.get("ls_provider")}
+    return f"model {_find_name(serialized, of)}", {name: value for name, value in named.items() if isinstance(value, str)}
 
 
 def _read_answer(response: LLMResult) -> Any:
@@ -230,6 +232,16 @@ def _read_answer(response: LLMResult) -> Any:
 
 
 def _read_usage(response: LLMResult) -> Attributes:
-    """Returns the token counts of a model's answer, by OpenTelemetry's names."""
-    usage = getattr(_read_answer(response), "usage_metadata", None) or {}
-    return {f"gen_ai.usage.{name}": usage[name] for name in ("input_tokens", "output_tokens") if usage.get(name) is not None}
+    """Returns what a model's answer tells, by OpenTelemetry's names (semantic-conventions-genai)."""
+    usage = read_answer_usage(response)
+    tokens = usage.get("tokens", {})
+    told = {
+        "gen_ai.response.model": usage.get("model"),
+        "gen_ai.usage.input_tokens": tokens.get("input"),
+        "gen_ai.usage.output_tokens": tokens.get("output"),
+        "gen_ai.usage.cache_read.input_tokens": tokens.get("cache_read"),
+        "gen_ai.usage.cache_write.input_tokens": tokens.get("cache_write", 0) + tokens.get("cache_write_1h", 0) or None,
+        "gen_ai.usage.reasoning.output_tokens": tokens.get("reasoning"),
+        "gx.cost_usd": usage.get("cost_usd"),
+    }
+    return {name: value for name, value in told.items() if value is not None}

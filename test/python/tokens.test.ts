@@ -30,3 +30,15 @@ test('the tokens of all models of a run are counted, unless one of them tells no
     [computeTokenBucket(249), 1],
   ]);
 });
+
+test('an answer from a cache has used none, and a call that the graph reports counts', async () => {
+  const before = await compared.counted(3);
+  await ask('cached', 'cached', 'own');
+  expect((await compared.counted(4)).used).toBe(before.used! + 120 + 30);
+});
+
+test('nobody knows the tokens of a run of which a call has failed', async () => {
+  const before = await compared.counted(4);
+  await ask('telling', 'failing');
+  expect((await compared.counted(5)).used).toBe(before.used);
+});

@@ -8,11 +8,11 @@ import { describeThrown } from '../kernel/failure-place.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
+import { ModelCalls } from './model-calls.ts';
 import type { TracePassing } from './passed-trace.ts';
 import { createGraphSpans } from './spans.ts';
 import { StopOfRun } from './stop-of-run.ts';
 import { Starts } from './starts.ts';
-import { createTokenCounter } from './token-counter.ts';
 
 type Deps = {
   graphOf: (graphId: string) => MakeGraph;
@@ -57,8 +57,11 @@ export class Running {
         contents: spanContents,
         send: (spans) => tell({ kind: 'spans', run_id, spans }),
       });
-    const counting = spec.counts_tokens === true ? createTokenCounter() : undefined;
-    const handlers = [tracing?.handler, counting?.handler].filter(
+    const calls =
+      spec.measures_usage === true
+        ? new ModelCalls((some) => tell({ kind: 'usage', run_id, calls: some }))
+        : undefined;
+    const handlers = [tracing?.handler, calls?.createHandler()].filter(
       (handler) => handler !== undefined,
     );
     const make = graphOf(spec.graph_id);
@@ -83,12 +86,8 @@ export class Running {
     this.#stops.delete(run_id);
     this.#unheard.delete(run_id);
     flush();
-    const tokens = counting?.count();
-    tell({
-      kind: 'done',
-      run_id,
-      outcome: tokens === undefined ? outcome : { ...outcome, tokens },
-    });
+    calls?.close();
+    tell({ kind: 'done', run_id, outcome });
   }
 
   abort(runId: string, goesOn: boolean): void {

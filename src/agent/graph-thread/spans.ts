@@ -1,5 +1,6 @@
 import type { RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
 import { buildContentAttribute, createSpanId } from '../tracing/span.ts';
+import { readAnswerUsage } from './read-usage.ts';
 import { toJson } from './serialise.ts';
 
 /*
@@ -155,9 +156,12 @@ const RETRIEVER: Kind = {
 };
 const MODEL: Kind = {
   ...MODEL_LIKE,
-  tell: (name, { ls_model_name: model }) => ({
+  tell: (name, { ls_model_name: model, ls_provider: provider }) => ({
     name: `model ${name}`,
-    attributes: typeof model === 'string' ? { 'gen_ai.request.model': model } : {},
+    attributes: {
+      ...(typeof model === 'string' && { 'gen_ai.request.model': model }),
+      ...(typeof provider === 'string' && { 'gen_ai.provider.name': provider }),
+    },
   }),
 };
 
@@ -204,32 +208,45 @@ export function createGraphSpans(
     handleRetrieverError: fail,
     handleLLMStart: begin(MODEL),
     handleChatModelStart: begin(MODEL),
-    handleLLMEnd: (output: unknown, runId: string) =>
-      spans.end(runId, { output: readModelAnswer(output), more: readUsage(output) }),
+    handleLLMEnd: (
+      output: unknown,
+      runId: string,
+      _parent?: string,
+      _tags?: string[],
+      extra?: { cached?: boolean },
+    ) =>
+      spans.end(runId, {
+        output: readModelAnswer(output),
+        more: readUsage(output, extra?.cached),
+      }),
     handleLLMError: fail,
   };
   return { handler, spanOf: (runId) => spans.findSpanId(runId), close: () => spans.close() };
 }
 
-type Generated = {
-  generations?: {
-    text?: string;
-    message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } };
-  }[][];
-};
-
 /** Returns a model's answer: a message, or the text of a model that writes no messages. */
 function readModelAnswer(output: unknown): unknown {
-  const [first] = (output as Generated)?.generations?.[0] ?? [];
+  const { generations } = output as { generations?: { text?: string; message?: object }[][] };
+  const [first] = generations?.[0] ?? [];
   return first?.message ?? first?.text;
 }
 
-/** Returns the token counts of a model's answer, by OpenTelemetry's names. */
-function readUsage(output: unknown): Attributes {
-  const { input_tokens: given, output_tokens: made } =
-    (output as Generated)?.generations?.[0]?.[0]?.message?.usage_metadata ?? {};
-  return {
-    ...(given !== undefined && { 'gen_ai.usage.input_tokens': given }),
-    ...(made !== undefined && { 'gen_ai.usage.output_tokens': made }),
+/** Returns the usage that a model's answer reports, by OpenTelemetry's names (semantic-conventions-genai). */
+function readUsage(output: unknown, isCacheHit?: boolean): Attributes {
+  const { tokens, model, cost_usd } = readAnswerUsage(output, isCacheHit);
+  const written = (tokens?.cache_write ?? 0) + (tokens?.cache_write_1h ?? 0);
+  const reported = {
+    'gen_ai.response.model': model,
+    'gen_ai.usage.input_tokens': tokens?.input,
+    'gen_ai.usage.output_tokens': tokens?.output,
+    'gen_ai.usage.cache_read.input_tokens': tokens?.cache_read,
+    'gen_ai.usage.cache_write.input_tokens': written > 0 ? written : undefined,
+    'gen_ai.usage.reasoning.output_tokens': tokens?.reasoning,
+    'gx.cost_usd': cost_usd,
   };
+  return Object.fromEntries(
+    Object.entries(reported).filter(
+      (entry): entry is [string, string | number] => entry[1] !== undefined,
+    ),
+  );
 }

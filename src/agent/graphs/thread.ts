@@ -6,6 +6,7 @@ import type { FromThread, GraphFailures, GraphNodes } from '../../schema/wire/wa
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
 import { checkProtocolVersion, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import type { ModelCall } from '../../schema/wire/wall/model-call.ts';
 import type { Outcome, RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
 import { getCurrentContext } from '../kernel/encryption-context.ts';
@@ -26,6 +27,8 @@ export type RunListener = {
   written(): Promise<void>;
   /** Hears the graph's work so far, where runs are traced. */
   spans(spans: Span[]): void;
+  /** Hears of the calls of models that have ended, where the run measures its usage. */
+  usage(calls: ModelCall[]): void;
   done(outcome: Outcome): void;
   /** Hears that the thread ended during the run; `killed` means that it ended for another run's sake. */
   gone(reason: ThreadLoss): void;
@@ -237,6 +240,9 @@ export class GraphThread {
         return;
       case 'spans':
         listener?.spans(message.spans);
+        return;
+      case 'usage':
+        listener?.usage(message.calls);
         return;
       case 'done':
         this.#handleDone(message.run_id, message.outcome);

@@ -65,7 +65,12 @@ const INSIDE = {
 const startOf = (config: string): ThreadStart => {
   const { graphs, index, env } = readGraphsFile(resolve(config));
   return {
-    graphs: [...graphs, INSIDE, { ...INSIDE, graphId: 'keeps', exportName: 'keeps' }],
+    graphs: [
+      ...graphs,
+      INSIDE,
+      { ...INSIDE, graphId: 'keeps', exportName: 'keeps' },
+      { ...INSIDE, graphId: 'asks', exportName: 'asks' },
+    ],
     partial: false,
     index,
     env,
@@ -158,6 +163,7 @@ async function run(
   const listener: RunListener = {
     events: () => undefined,
     spans: () => undefined,
+    usage: () => undefined,
     written: () => Promise.resolve(),
     done,
     gone: (reason) => reject(new Error(reason)),
@@ -193,6 +199,7 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   events: true,
   wait: true,
   spans: true,
+  usage: true,
   done: true,
   result: true,
   failed: true,
@@ -279,6 +286,8 @@ test('every kind of message, and every operation, can go to another process', as
     path: '/echo',
     heard: ['while the graph loads', 'while it runs'],
   });
+
+  await run(randomUUID(), { ...asking('red'), graph_id: 'asks', measures_usage: true });
 
   expect(parseJsonText(await host.call('state', { ...at, subgraphs: true })).values).toMatchObject({
     done: 2,

@@ -35,22 +35,34 @@ test('a run without models has used none, and one whose model tells nothing is l
   ]);
 });
 
+test('an answer from a cache has used none, and a call that the graph reports counts', async () => {
+  const before = await compared.counted(3);
+  await ask('cached', 'cached', 'own');
+  expect((await compared.counted(4)).used).toBe(before.used! + 120 + 30);
+});
+
+test('nobody knows the tokens of a run of which a call has failed', async () => {
+  const before = await compared.counted(4);
+  await ask('telling', 'failing');
+  expect((await compared.counted(5)).used).toBe(before.used);
+});
+
 test('durations and waits of runs are metrics, however the runs are pinned', async () => {
   const text = await (await fetch(`${compared.agent.url}/metrics`)).text();
   for (const name of ['gx_api_run_seconds', 'gx_api_run_wait_seconds']) {
-    expect(text).toMatch(new RegExp(`^${name}_count\\{.*revision="chat-00001".*\\} 3$`, 'm'));
-    expect(text).toMatch(new RegExp(`^${name}_bucket\\{le="60",.*\\} 3$`, 'm'));
+    expect(text).toMatch(new RegExp(`^${name}_count\\{.*revision="chat-00001".*\\} 5$`, 'm'));
+    expect(text).toMatch(new RegExp(`^${name}_bucket\\{le="60",.*\\} 5$`, 'm'));
   }
 });
 
 test('a run that waits for a slot or its time is counted with its wait', async () => {
   const { thread_id } = await compared.agent.client.threads.create();
-  const before = await compared.counted(3);
+  const before = await compared.counted(5);
   await compared.agent.client.runs.create(thread_id, 'models', {
     input: { ask: [] },
     afterSeconds: 1,
   });
-  const counts = await compared.counted(4);
+  const counts = await compared.counted(6);
   const sum = (buckets: readonly [number, number][] = []): number =>
     buckets.reduce((all, [, count]) => all + count, 0);
   // It waits from the time that it is due, not from when it was made.

@@ -1,7 +1,10 @@
 """The graph of test/agent/revisions/graphs, in Python."""
 
+import contextlib
 from typing import Any, TypedDict
 
+from langchain_core.caches import InMemoryCache
+from langchain_core.callbacks.manager import dispatch_custom_event
 from langchain_core.language_models import BaseChatModel, BaseLLM, FakeListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult, Generation, LLMResult
@@ -32,7 +35,22 @@ class TellingText(BaseLLM):
         return LLMResult(generations=[[Generation(text="yes")]], llm_output={"token_usage": usage})
 
 
-MODELS: dict[str, Any] = {"telling": Telling(), "text": TellingText(), "silent": FakeListChatModel(responses=["yes"])}
+class Failing(Telling):
+    """One that fails."""
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
+        raise ConnectionError("The provider is overloaded.")
+
+
+MODELS: dict[str, Any] = {
+    "telling": Telling(),
+    "text": TellingText(),
+    "silent": FakeListChatModel(responses=["yes"]),
+    "cached": Telling(cache=InMemoryCache()),
+    "failing": Failing(),
+}
+# The usage of a call that LangChain knows nothing of, as a graph reports it.
+REPORTED = {"model": "own-model", "provider": "own", "input_tokens": 25, "output_tokens": 5}
 
 
 class State(TypedDict):
@@ -41,7 +59,11 @@ class State(TypedDict):
 
 def models(state: State) -> dict[str, Any]:
     for name in state["ask"]:
-        MODELS[name].invoke("Is it?")
+        if name == "own":
+            dispatch_custom_event("gx.usage", REPORTED)
+            continue
+        with contextlib.suppress(ConnectionError):
+            MODELS[name].invoke("Is it?")
     return {}
 
 

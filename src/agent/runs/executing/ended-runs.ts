@@ -1,4 +1,5 @@
 import type { RunStatus } from '../../../schema/agent/run.ts';
+import type { ModelCall } from '../../../schema/wire/wall/model-call.ts';
 import {
   computeBucket,
   MOST_COUNTED,
@@ -37,7 +38,7 @@ export class EndedRuns {
   readonly #counts = new Map<string, Counts>();
   readonly #underWay = new Map<
     string,
-    { revision: string | null; since: number; tokens?: number | undefined }
+    { revision: string | null; since: number; tokens: number | undefined }
   >();
   #times: RunTimes | undefined;
   #isCompared = false;
@@ -47,9 +48,9 @@ export class EndedRuns {
     this.#times = times;
   }
 
-  /** Returns whether an attempt of a run is to count its tokens. A later one does not know what others have used. */
-  decideCounting(attempt: number): { counts_tokens?: boolean } {
-    return attempt === 1 && this.#isCompared ? { counts_tokens: true } : {};
+  /** Returns whether an attempt of a run is to tell its usage. A later one does not know what others have used. */
+  decideMeasuring(attempt: number): { measures_usage?: boolean } {
+    return attempt === 1 && this.#isCompared ? { measures_usage: true } : {};
   }
 
   /** Hears whether a revision is tried out. */
@@ -59,16 +60,22 @@ export class EndedRuns {
 
   countBegun({ run_id, revision, attempt, waited }: Beginning): void {
     this.attempts[attempt === 1 ? 'first' : 'later'] += 1;
-    this.#underWay.set(run_id, { revision, since: Date.now() });
+    const tokens = this.decideMeasuring(attempt).measures_usage === true ? 0 : undefined;
+    this.#underWay.set(run_id, { revision, since: Date.now(), tokens });
     if (waited === null) return;
     this.#times?.waited(waited);
     if (revision !== null) add(this.#getCounts(revision).waits, computeBucket(waited));
   }
 
-  /** Hears how many tokens the models of a run have used. Undefined: it does not say. */
-  recordTokens(runId: string, tokens: number | undefined): void {
+  /** Hears of calls of a run's models. Where one of them does not tell its tokens, nobody knows those of the run. */
+  recordCalls(runId: string, calls: ModelCall[]): void {
     const run = this.#underWay.get(runId);
-    if (run !== undefined) run.tokens = tokens;
+    if (run === undefined) return;
+    for (const { tokens } of calls)
+      run.tokens =
+        run.tokens === undefined || tokens === undefined
+          ? undefined
+          : run.tokens + tokens.input + tokens.output;
   }
 
   /** Counts an end. For the revision, one that somebody asked for counts nothing. */

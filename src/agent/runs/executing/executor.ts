@@ -193,7 +193,7 @@ export class Executor {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
     const { host, publisher, eventLog, tracing, endedRuns, log } = this.#deps;
     const more = {
-      ...endedRuns.decideCounting(attempt),
+      ...endedRuns.decideMeasuring(attempt),
       ...buildSpanTrace(held.span, this.#deps.traces?.passesOn === true),
     };
     try {
@@ -209,6 +209,7 @@ export class Executor {
           },
           written: () => eventLog.waitUntilWritten(thread_id),
           spans: (spans) => tracing?.add(spans),
+          usage: (calls) => endedRuns.recordCalls(run_id, calls),
           done: (outcome) => this.#handleEvent(held, { event: 'graph-ended', outcome }),
           gone: (loss) => this.#handleEvent(held, { event: 'thread-gone', loss }),
         },
@@ -237,8 +238,6 @@ export class Executor {
   }
 
   #handleEvent(held: HeldRun, event: LifeEvent): void {
-    if (event.event === 'graph-ended')
-      this.#deps.endedRuns.recordTokens(held.run.run_id, event.outcome.tokens);
     this.#applyStep(held, stepLife(held.life, event, held.facts));
   }
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { ModelCall } from './model-call.ts';
 import { CipherAnswer, CipherCall } from './cipher.ts';
 import { ExchangeAnswer, buildExchangeSchema, OwnCall } from './exchange.ts';
 import { buildJsonTextSchema, buildMessageSchema, buildNullUnionSchema } from './forms.ts';
@@ -24,17 +25,17 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  *
  * Log. Where `sendsLog` asks for it, the thread sends each line of its log as `log`, besides writing it.
  *
- * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
- * its `trace` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
- * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". Where the
- * run `goes_on` elsewhere, the thread reports no end of the work under way in it. `drain` asks a run to stop between
- * two of its steps, once the step that ended is stored: its `done` then says `drained`. A thread that knows no steps
- * ignores it, and the run goes on. The `done` of a run that `counts_tokens` says how many its models have used. An
- * `abort` or a `drain` for a run that the thread does not have is ignored. Of a run that is `unheard`, the thread sends
- * no `events` until the server says `hear`. Before a run whose stream is resumable (`kwargs.resumable`) stores a
- * checkpoint, the thread sends `wait` and stores nothing until `written` answers with the same `wait_id`: only then are
- * the earlier events where the run's next attempt looks for them. A thread that finds, when it stores a checkpoint,
- * that this attempt has lost the run stores nothing, stops the run, and says `lost`.
+ * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where its
+ * `trace` asks for them), of `usage` (where it `measures_usage`) and of `wait`, then exactly one `done`, also for a run
+ * that failed or was stopped, and nothing of the run after it. `abort` asks it to stop as soon as it can: its `done`
+ * then says "interrupted". Where the run `goes_on` elsewhere, the thread reports no end of the work under way in it.
+ * `drain` asks a run to stop between two of its steps, once the step that ended is stored: its `done` then says
+ * `drained`. A thread that knows no steps ignores it, and the run goes on. An `abort` or a `drain` for a run that the
+ * thread does not have is ignored. Of a run that is `unheard`, the thread sends no `events` until the server says
+ * `hear`. Before a run whose stream is resumable (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and
+ * stores nothing until `written` answers with the same `wait_id`: only then are the earlier events where the run's next
+ * attempt looks for them. A thread that finds, when it stores a checkpoint, that this attempt has lost the run stores
+ * nothing, stops the run, and says `lost`.
  *
  * Calls. `call` asks one of the operations (operations.ts); calls and runs may overlap. Each call gets exactly one
  * answer with its `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP
@@ -113,6 +114,7 @@ export const FromAnyRunner = Type.Union([
     batch: Type.Array(Type.Tuple([Type.String(), buildJsonTextSchema<unknown>()])),
   }),
   buildMessageSchema('spans', { run_id, spans: Type.Array(Span) }),
+  buildMessageSchema('usage', { run_id, calls: Type.Array(ModelCall) }),
   buildMessageSchema('done', { run_id, outcome: Outcome }),
   buildMessageSchema('result', { call_id, json: buildJsonTextSchema<Answer<Operation>>() }),
   buildMessageSchema('failed', { call_id, status: Type.Integer(), message: Type.String() }),

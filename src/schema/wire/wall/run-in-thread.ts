@@ -26,8 +26,8 @@ export const RunSpec = Type.Object({
       traceparent: Type.String(),
       tracestate: Type.Optional(Type.String()),
     }),
-    /** True when its end is to say how many tokens its models have used. */
-    counts_tokens: Type.Boolean(),
+    /** True when it reports the calls of its models. */
+    measures_usage: Type.Boolean(),
   }),
 });
 export type RunSpec = Static<typeof RunSpec>;
@@ -71,8 +71,6 @@ export const Outcome = Type.Object({
   drained: Type.Optional(Type.Boolean()),
   /** True when the run is another attempt's by now. */
   lost: Type.Optional(Type.Boolean()),
-  /** The tokens that its models have used, input and output. Absent when one of them did not say, or nobody asked. */
-  tokens: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type Outcome = Static<typeof Outcome>;
 

@@ -1,3 +1,4 @@
+import { FakeListChatModel } from '@langchain/core/utils/testing';
 import {
   Annotation,
   END,
@@ -31,3 +32,12 @@ export const keeps = new StateGraph(State)
   })
   .addEdge(START, 'keep')
   .addEdge('keep', END);
+
+/** Asks a model. */
+export const asks = new StateGraph(State)
+  .addNode('ask', async ({ path }) => {
+    const { content } = await new FakeListChatModel({ responses: ['yes'] }).invoke(path);
+    return { heard: [String(content)] };
+  })
+  .addEdge(START, 'ask')
+  .addEdge('ask', END);

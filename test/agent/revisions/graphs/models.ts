@@ -1,3 +1,5 @@
+import { InMemoryCache } from '@langchain/core/caches';
+import { dispatchCustomEvent } from '@langchain/core/callbacks/dispatch';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { BaseLLM } from '@langchain/core/language_models/llms';
@@ -37,16 +39,32 @@ class TellingText extends BaseLLM {
   }
 }
 
+/** One that fails. */
+class Failing extends Telling {
+  override _generate(): Promise<ChatResult> {
+    return Promise.reject(new Error('The provider is overloaded.'));
+  }
+}
+
 const models = {
   telling: new Telling({}),
   text: new TellingText({}),
   silent: new FakeListChatModel({ responses: ['yes'] }),
+  cached: new Telling({ cache: new InMemoryCache() }),
+  failing: new Failing({ maxRetries: 0 }),
 };
 
-const State = Annotation.Root({ ask: Annotation<(keyof typeof models)[]>() });
+/** The usage of a call that LangChain knows nothing of, as a graph reports it. */
+const reported = { model: 'own-model', provider: 'own', input_tokens: 25, output_tokens: 5 };
+
+const State = Annotation.Root({ ask: Annotation<(keyof typeof models | 'own')[]>() });
 const inner = new StateGraph(State)
   .addNode('models', async ({ ask }, config) => {
-    for (const name of ask) await models[name].invoke('Is it?', config);
+    for (const name of ask)
+      if (name === 'own') await dispatchCustomEvent('gx.usage', reported, config);
+      else if (name === 'failing')
+        await models[name].invoke('Is it?', config).catch(() => undefined);
+      else await models[name].invoke('Is it?', config);
     return {};
   })
   .addEdge(START, 'models')

@@ -1,0 +1,59 @@
+import { Type, type Static } from 'typebox';
+import { buildEnumSchema, buildOptionalFields } from '../../types.ts';
+
+/* A call of a model, as a graph's own library reported it. */
+
+/** The most tokens, or milliseconds, that a field of a call holds: an integer of Postgres. */
+export const MAX_CALL_COUNT = 2_147_483_647;
+
+const Count = Type.Integer({ minimum: 0, maximum: MAX_CALL_COUNT });
+const Name = Type.String({ maxLength: 256 });
+
+/**
+ * The tokens of a call. `input` holds those of `cache_read`, `cache_write` and `cache_write_1h`, and `output` those of
+ * `reasoning`, as LangChain's `usage_metadata` has them.
+ */
+export const TokenCounts = Type.Object({
+  input: Count,
+  output: Count,
+  ...buildOptionalFields({
+    cache_read: Count,
+    /** Written to a cache for the provider's usual time. */
+    cache_write: Count,
+    /** Written to a cache for an hour, which costs more. */
+    cache_write_1h: Count,
+    reasoning: Count,
+    audio_in: Count,
+    audio_out: Count,
+  }),
+});
+export type TokenCounts = Static<typeof TokenCounts>;
+
+export const ModelCall = Type.Object({
+  /** LangChain's id of the call, a UUID. */
+  id: Type.String(),
+  /** Milliseconds since 1970. */
+  start: Type.Number(),
+  milliseconds: Count,
+  /** `cut`: the run was stopped, or ended, before the model had answered. */
+  status: buildEnumSchema(['ok', 'error', 'cut']),
+  /** Absent where the model did not say, which is not zero. */
+  tokens: Type.Optional(TokenCounts),
+  ...buildOptionalFields({
+    /** Answered from LangChain's own cache: nobody was asked. */
+    cached: Type.Boolean(),
+    node: Name,
+    /** The place of the node's graph within the run's; absent for the outermost one. */
+    ns: Name,
+    provider: Name,
+    /** The model that has answered, by its provider's word. */
+    model: Name,
+    /** The model that was asked for, where the answer names another one. */
+    asked: Name,
+    /** The provider's class of service, such as `flex`; absent for the usual one. */
+    tier: Name,
+    /** The price in US dollars, where the provider reports one. */
+    cost_usd: Type.Number({ minimum: 0 }),
+  }),
+});
+export type ModelCall = Static<typeof ModelCall>;
