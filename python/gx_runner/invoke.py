@@ -12,6 +12,7 @@ from typing import Any
 from gx_runner.checkpoint_map import complete_checkpoint
 from gx_runner.command import choose_input, refuse_unknown
 from gx_runner.compat import register_classes
+from gx_runner.dispatched import DispatchedEvents
 from gx_runner.encode import encode_plain_fields, is_long, to_json
 from gx_runner.event_streaming import refuse_older, stream_events
 from gx_runner.events import Chunk, Event, EventsOfRun
@@ -170,7 +171,9 @@ async def _begin(spec: Spec, deps: Deps) -> None:
 
 def _add_callbacks(config: dict[str, Any], deps: Deps) -> dict[str, Any]:
     spans = [] if deps.spans is None else [SpanHandler(deps.spans)]
-    callbacks = [*spans, *([] if deps.calls is None else [deps.calls])]
+    # A page may be told things by LangChain's callbacks.
+    told = [DispatchedEvents()] if "ag-ui" in config["configurable"] else []
+    callbacks = [*spans, *([] if deps.calls is None else [deps.calls]), *told]
     return {**config, "callbacks": callbacks} if callbacks else config
 
 

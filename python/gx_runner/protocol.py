@@ -17,6 +17,15 @@ from gx_runner.state_form import Json, encode_protocol_data, to_content_blocks
 TASKS = "gx.tasks"
 INTERRUPT = "__interrupt__"
 _CUSTOM = "custom:"
+# Keys in the metadata of a model by which a graph tells how pages show its message.
+_PAGE_METADATA = (
+    "predict_state",
+    "emit-messages",
+    "emit-tool-calls",
+    "copilotkit:emit-messages",
+    "copilotkit:emit-tool-calls",
+    "copilotkit:emit-intermediate-state",
+)
 # The characters that encodeURIComponent leaves, beside letters, digits and those that `quote` always leaves.
 _LEFT = "!*'()"
 
@@ -204,7 +213,10 @@ def _convert_message(namespace: Namespace, payload: Any, metadata: Json) -> list
     node = metadata.get("langgraph_node")
     if not isinstance(payload, BaseMessage):
         # Models of one graph stream at the same time, and clients tell their messages apart by the model's run.
-        return [ProtocolEvent("messages", namespace, {**payload, "run_id": metadata.get("run_id")}, node=node)]
+        part = {**payload, "run_id": metadata.get("run_id")}
+        if payload["event"] == "message-start" and (page := _pick_page_metadata(metadata)):
+            part["metadata"] = {**(payload.get("metadata") or {}), **page}
+        return [ProtocolEvent("messages", namespace, part, node=node)]
     # A model that its node streams comes as a whole. Messages that nodes return come so, too: they are in the state.
     if "ls_model_type" not in metadata:
         return []
@@ -212,10 +224,14 @@ def _convert_message(namespace: Namespace, payload: Any, metadata: Json) -> list
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     parts = _split_message(
         [dict(block) for block in message.content_blocks],
-        {"role": "ai", "id": message.id},
+        {"role": "ai", "id": message.id, **({"metadata": page} if (page := _pick_page_metadata(metadata)) else {})},
         {} if usage is None else {"usage": usage},
     )
     return [ProtocolEvent("messages", namespace, {**part, "run_id": message.id}, node=node) for part in parts]
+
+
+def _pick_page_metadata(metadata: Json) -> Json:
+    return {name: metadata[name] for name in _PAGE_METADATA if name in metadata}
 
 
 def _convert_tool(namespace: Namespace, payload: Json) -> list[ProtocolEvent]:

@@ -8,6 +8,7 @@ import {
   buildClientMessage,
   buildContentParts,
   findOpenCalls,
+  readArguments,
   readCalls,
   readMessages,
   readContentText,
@@ -78,16 +79,7 @@ export class AgUiFold {
       case 'lifecycle':
         return this.#subagents.take(namespace, data, (id) => this.#streamed.closeAll(id));
       case 'custom':
-        return [
-          addEventOwner(
-            {
-              type: 'CUSTOM',
-              name: name ?? 'custom',
-              value: name === undefined ? (data['payload'] ?? null) : data,
-            },
-            owner,
-          ),
-        ];
+        return this.#takeCustom(name, data, owner);
       default:
         return [];
     }
@@ -161,6 +153,39 @@ export class AgUiFold {
         .map(([stepName]): AgUiEvent => ({ type: 'STEP_STARTED', stepName })),
       ...this.#streamed.openAgain(),
     ];
+  }
+
+  #takeCustom(name: string | undefined, data: Json, owner: string | undefined): AgUiEvent[] {
+    const isWhole = name === undefined || isPayload(data);
+    const value = isWhole ? (data['payload'] ?? null) : data;
+    const kind = name?.replace(/^copilotkit_/, '');
+    if (kind !== undefined && isObject(value)) {
+      const { id, message_id: messageId, message, name: tool, args } = value;
+      if (kind === 'manually_emit_message' && typeof messageId === 'string')
+        return this.#addDispatched({ id: messageId, owner }, readString(message));
+      if (kind === 'manually_emit_tool_call' && typeof id === 'string' && !this.#list.hasCall(id))
+        return this.#addCall(
+          { id, name: readString(tool), args: readArguments(args) },
+          undefined,
+          owner,
+        );
+      if (kind === 'manually_emit_state' || kind === 'manually_emit_intermediate_state')
+        return this.#applyState({ ...Object(this.#state), ...readPageState(value) });
+    }
+    return [addEventOwner({ type: 'CUSTOM', name: name ?? 'custom', value }, owner)];
+  }
+
+  /** Tells a message that the graph has dispatched, and that its state may not have. */
+  #addDispatched(message: { id: string; owner: string | undefined }, delta: string): AgUiEvent[] {
+    const { id: messageId, owner } = message;
+    if (delta === '' || this.#list.has(messageId) || this.#streamed.isOpen(messageId)) return [];
+    this.#list.append(message, 'assistant', delta);
+    const events: AgUiEvent[] = [
+      { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
+      { type: 'TEXT_MESSAGE_CONTENT', messageId, delta },
+      { type: 'TEXT_MESSAGE_END', messageId },
+    ];
+    return events.map((event) => addEventOwner(event, owner));
   }
 
   #takeTool(data: Json, owner: string | undefined): AgUiEvent[] {
@@ -282,6 +307,10 @@ export class AgUiFold {
     this.#usage.outputTokens += Number(usage['output_tokens'] ?? 0);
   }
 }
+
+/** Returns whether an event has only its name and a payload, as those of channels and of LangChain's callbacks. */
+const isPayload = (data: Json): boolean =>
+  'payload' in data && Object.keys(data).every((key) => key === 'name' || key === 'payload');
 
 const buildMessagesSnapshot = (messages: ClientMessage[]): AgUiEvent => ({
   type: 'MESSAGES_SNAPSHOT',

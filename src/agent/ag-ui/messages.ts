@@ -122,8 +122,9 @@ export function buildGraphMessage(message: AgUiMessage, at: number): Json | unde
   }
 }
 
-function readArguments(text: string): Json {
-  const value = parseJsonOr(text === '' ? '{}' : text, {});
+/** Returns the arguments of a call, which may be their JSON; none where they are no object. */
+export function readArguments(given: unknown): Json {
+  const value = typeof given === 'string' ? parseJsonOr(given === '' ? '{}' : given, {}) : given;
   return isObject(value) ? value : {};
 }
 

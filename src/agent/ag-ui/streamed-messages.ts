@@ -1,5 +1,6 @@
 import { isObject, type Json } from '../../schema/json.ts';
 import type { ClientList } from './client-list.ts';
+import { readMessageShow, type MessageShow } from './message-show.ts';
 import { buildReasoningId, readString } from './messages.ts';
 import { addEventOwner, type AgUiEvent } from './events.ts';
 
@@ -12,6 +13,7 @@ type OpenMessage = {
   blocks: Map<number, OpenBlock>;
   reasonings: number;
   isTextOpen: boolean;
+  show: MessageShow;
 };
 
 type TextBlock = { kind: 'text'; sent: string };
@@ -51,6 +53,7 @@ export class StreamedMessages {
         blocks: new Map<number, OpenBlock>(),
         reasonings: 0,
         isTextOpen: false,
+        show: readMessageShow(data['metadata']),
       });
       return [];
     }
@@ -174,7 +177,7 @@ export class StreamedMessages {
   }
 
   #appendText(message: OpenMessage, block: TextBlock, delta: string): AgUiEvent[] {
-    if (delta === '') return [];
+    if (delta === '' || message.show.hidesText) return [];
     block.sent += delta;
     const start = message.isTextOpen ? [] : [startText(message)];
     message.isTextOpen = true;
@@ -202,12 +205,12 @@ export class StreamedMessages {
 
   #appendArguments(message: OpenMessage, block: CallBlock, delta: string): AgUiEvent[] {
     const { id, name } = block;
-    if (id === undefined || name === undefined) return [];
+    if (id === undefined || name === undefined || message.show.hidesCall(name)) return [];
     const events: AgUiEvent[] = [];
     if (!block.isOpen && !this.#list.hasCall(id)) {
       block.isOpen = true;
       this.#list.startCall(message, { id, name });
-      events.push(startCall(message, block));
+      events.push(...buildPrediction(message, name), startCall(message, block));
     }
     if (delta === '' || !block.isOpen) return events;
     block.sent += delta;
@@ -240,6 +243,12 @@ export class StreamedMessages {
     ];
   }
 }
+
+/** Tells the page, before a call begins, which part of its state the arguments will be. */
+const buildPrediction = ({ show, owner }: OpenMessage, name: string): AgUiEvent[] =>
+  show.predictions.some(({ tool }) => tool === name)
+    ? [addEventOwner({ type: 'CUSTOM', name: 'PredictState', value: show.predictions }, owner)]
+    : [];
 
 const startText = ({ id, owner }: OpenMessage): AgUiEvent =>
   addEventOwner({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant' }, owner);

@@ -2,6 +2,7 @@ import { Problem, Unavailable } from '../../errors.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { chooseGraphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
+import { createDispatchedEvents } from './event-streaming/dispatched-events.ts';
 import {
   PROTOCOL_CALL,
   createProtocolStream,
@@ -167,7 +168,10 @@ async function runGraph(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   if (spec.attempt > 1 && !(await deps.saver.steps.begin(spec))) deps.stop.abortLost();
   deps.stop.signal.throwIfAborted();
   const input = goesOn ? null : await resolveInput(spec, graph, config);
-  const call = { ...config, context: applyContextDefaults(graph, config.context) };
+  const call = {
+    ...addDispatchedEvents(config, spec, progress),
+    context: applyContextDefaults(graph, config.context),
+  };
   return execute(input, {
     spec,
     graph: deps.stop.wrapDrainable(graph),
@@ -175,6 +179,13 @@ async function runGraph(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
     progress,
     deps,
   });
+}
+
+/** Returns the settings of a call by a page, whose graph may tell it things by LangChain's callbacks. */
+function addDispatchedEvents(config: Config, { kwargs }: RunSpec, { protocol }: Progress): Config {
+  if (kwargs.protocol !== true || config.configurable['ag-ui'] === undefined) return config;
+  const handler = createDispatchedEvents((chunk) => protocol.take(chunk));
+  return { ...config, callbacks: [...((config['callbacks'] ?? []) as object[]), handler] };
 }
 
 /** Returns whether the graph goes on before a step is stored: "sync" waits for each step. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -164,7 +164,7 @@ describe('a question', () => {
   test('of a graph that stops before a node is not answered once the thread has gone on', async () => {
     const [threadId, messages] = [randomUUID(), [user('go')]];
     await run('paused', newInput('', { threadId, messages }));
-    const postgres = new pg.Client({ connectionString: database.uri });
+    const postgres = new Client({ connectionString: database.uri });
     await postgres.connect();
     await postgres.query('begin');
     await postgres.query('update gx.thread set runs = runs + 1 where thread_id = $1', [threadId]);
@@ -514,6 +514,54 @@ describe('state', () => {
       .filter(({ type }) => type === 'STATE_DELTA')
       .flatMap(({ delta }) => delta as { path: string }[]);
     expect(deltas.map(({ path }) => path)).toContain('/items/-');
+  });
+});
+
+describe('a graph made for the bridge', () => {
+  const find = (events: Event[], type: string, field: string, value: string): number =>
+    events.findIndex((event) => event.type === type && event[field] === value);
+
+  test('tells the page which field of its state the arguments of a call become', async () => {
+    const events = await run('chat', newInput('predict'));
+    const [predicts, begins] = [
+      find(events, 'CUSTOM', 'name', 'PredictState'),
+      find(events, 'TOOL_CALL_START', 'toolCallName', 'write'),
+    ];
+    expect(events[predicts]).toMatchObject({
+      value: [{ state_key: 'note', tool: 'write', tool_argument: 'text' }],
+    });
+    expect(begins).toBe(predicts + 1);
+    expect(events.findLast(({ type }) => type === 'STATE_SNAPSHOT')).toMatchObject({
+      snapshot: { note: 'foretold' },
+    });
+  });
+
+  test('tells its state, messages and calls by hand, and in the end the page has those of the thread', async () => {
+    const input = newInput('by hand') as { threadId: string };
+    const events = await run('chat', input);
+    const state = events.findIndex(
+      (event) => event.type.startsWith('STATE_') && JSON.stringify(event).includes('halfway'),
+    );
+    expect(state).toBeGreaterThan(0);
+    const text = find(events, 'TEXT_MESSAGE_CONTENT', 'delta', 'Busy.');
+    const call = find(events, 'TOOL_CALL_START', 'toolCallName', 'look');
+    expect([state < text, text < call]).toEqual([true, true]);
+    expect(events[call + 1]).toMatchObject({ type: 'TOOL_CALL_ARGS', delta: '{"at":"x"}' });
+    expect(events[find(events, 'CUSTOM', 'name', 'anything')]).toMatchObject({ value: { a: 1 } });
+    const last = events.findLast(({ type }) => type === 'MESSAGES_SNAPSHOT');
+    const { messages } = await stateOf(input.threadId);
+    expect((last!['messages'] as Message[]).map(({ id }) => id)).toEqual(
+      messages.map(({ id }) => id),
+    );
+  });
+
+  test('hides what its model says until the thread has it', async () => {
+    const told = async (words: string): Promise<string[]> =>
+      (await run('chat', newInput(words)))
+        .filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT')
+        .map(({ delta }) => String(delta));
+    expect(await told('hidden words')).toEqual(['You said: hidden words']);
+    expect((await told('shown words')).length).toBeGreaterThan(1);
   });
 });
 

@@ -99,9 +99,13 @@ export class ProtocolEventsOfRun {
       data: run_id === undefined ? part : { ...part, run_id },
       node,
     });
-    if (isMessage(data)) return this.#convertOlderMessage(task, data, node);
+    if (isMessage(data))
+      return this.#convertOlderMessage(task, data, node).map((one) =>
+        addPageMetadata(one, metadata),
+      );
     const part = data as Json;
-    if (part['event'] === 'message-start') return [buildEvent({ role: 'ai', ...part })];
+    if (part['event'] === 'message-start')
+      return [addPageMetadata(buildEvent({ role: 'ai', ...part }), metadata)];
     if (part['event'] !== 'message-finish') return [buildEvent(part)];
     const { responseMetadata, ...rest } = part;
     return [
@@ -196,6 +200,27 @@ export class ProtocolEventsOfRun {
         return [];
     }
   }
+}
+
+/** Keys in the metadata of a model by which a graph tells how pages show its message. */
+const PAGE_METADATA = [
+  'predict_state',
+  'emit-messages',
+  'emit-tool-calls',
+  'copilotkit:emit-messages',
+  'copilotkit:emit-tool-calls',
+  'copilotkit:emit-intermediate-state',
+];
+
+/** Adds these words to the event with which a message begins. */
+function addPageMetadata(event: ProtocolEvent, metadata: Json | undefined): ProtocolEvent {
+  const data = event.data as Json;
+  if (data['event'] !== 'message-start') return event;
+  const names = PAGE_METADATA.filter((name) => name in (metadata ?? {}));
+  if (names.length === 0) return event;
+  const page = Object.fromEntries(names.map((name) => [name, metadata![name]]));
+  const own = data['metadata'] as Json | undefined;
+  return { ...event, data: { ...data, metadata: { ...own, ...page } } };
 }
 
 const toLifecycleEvent = ({ namespace, data }: LifecycleEvent): ProtocolEvent => ({

@@ -1,13 +1,15 @@
 """The Python twin of chat.ts: a chat whose model does what the last message of the user says."""
 
+import asyncio
 import json
 import operator
+import os
 import re
-import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.callbacks.manager import adispatch_custom_event
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
@@ -57,6 +59,11 @@ def script(messages: list[BaseMessage]) -> list[AIMessageChunk]:
         return THOUGHT
     if "paint" in said:
         return [calls({"index": 0, "id": f"paint-{len(messages)}", "name": "paint", "args": '{"colour":"red"}'})]
+    if "predict" in said:
+        return [
+            calls({"index": 0, "id": f"write-{len(messages)}", "name": "write", "args": '{"text":'}),
+            calls({"index": 0, "args": '"foretold"}'}),
+        ]
     if "slow" in said:
         return text("slow " * (400 if "slow slow" in said else 12 if "a bit slow" in said else 40))
     return text(f"You said: {said}")
@@ -70,16 +77,20 @@ class ScriptedModel(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content=""))])
 
-    def _stream(
+    async def _astream(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **_: Any,
-    ) -> Iterator[ChatGenerationChunk]:
+    ) -> AsyncIterator[ChatGenerationChunk]:
         for message in script(messages):
             if message.content == "slow ":
-                time.sleep(0.05)
+                await asyncio.sleep(0.05)
+                # A test sees by the length of the file whether the model still speaks.
+                if beats := os.environ.get("GX_TEST_BEATS"):
+                    with open(beats, "a") as file:
+                        file.write(".")
             # Chunks are changed on their way.
             yield ChatGenerationChunk(message=message.model_copy(deep=True))
 
@@ -95,14 +106,41 @@ def search(query: str) -> str:
     return f"found {query}"
 
 
-def speak(state: State, config: RunnableConfig) -> dict[str, Any]:
+async def say_by_hand(count: int, config: RunnableConfig) -> None:
+    said: list[tuple[str, Any]] = [
+        ("manually_emit_state", {"note": "halfway", "messages": []}),
+        ("copilotkit_manually_emit_message", {"message_id": f"hand-{count}", "message": "Busy."}),
+        ("manually_emit_tool_call", {"id": f"look-{count}", "name": "look", "args": '{"at":"x"}'}),
+        ("anything", {"a": 1}),
+    ]
+    for name, payload in said:
+        await adispatch_custom_event(name, payload, config=config)
+
+
+PREDICTED = {"state_key": "note", "tool": "write", "tool_argument": "text"}
+
+
+def read_page_metadata(said: str) -> dict[str, Any]:
+    predicts = {"predict_state": [PREDICTED]} if "predict" in said else {}
+    return {**predicts, **({"copilotkit:emit-messages": False} if "hidden" in said else {})}
+
+
+async def speak(state: State, config: RunnableConfig) -> dict[str, Any]:
     last = state["messages"][-1] if state["messages"] else None
     said = "" if last is None else last.text if isinstance(last.text, str) else last.text()
     if "fail" in said:
         raise RuntimeError("The model is away.")
     get_stream_writer()({"name": "progress", "said": said})
-    answer = ScriptedModel().invoke(state["messages"], config)
-    return {"messages": [answer], "items": [f"turn {len(state['messages'])}"]}
+    if "by hand" in said:
+        await say_by_hand(len(state["messages"]), config)
+    page: RunnableConfig = {**config, "metadata": {**config.get("metadata", {}), **read_page_metadata(said)}}
+    answer = await ScriptedModel().ainvoke(state["messages"], page)
+    items = [f"turn {len(state['messages'])}"]
+    call = answer.tool_calls[0] if isinstance(answer, AIMessage) and answer.tool_calls else None
+    if call is None or call["name"] != "write":
+        return {"messages": [answer], "items": items}
+    written = ToolMessage("Written.", tool_call_id=call["id"])
+    return {"messages": [answer, written], "items": items, "note": call["args"]["text"]}
 
 
 def calls_server_tool(state: State) -> str:

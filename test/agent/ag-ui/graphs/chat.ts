@@ -1,7 +1,10 @@
+import { appendFileSync } from 'node:fs';
+import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
+import { dispatchCustomEvent } from '@langchain/core/callbacks/dispatch';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
 import { SimpleChatModel } from '@langchain/core/language_models/chat_models';
-import { AIMessage, AIMessageChunk, type BaseMessage } from '@langchain/core/messages';
+import { AIMessage, AIMessageChunk, ToolMessage, type BaseMessage } from '@langchain/core/messages';
 import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import {
@@ -56,7 +59,11 @@ class ScriptedModel extends SimpleChatModel {
   ) {
     for (const piece of script(messages)) {
       const words = typeof piece.content === 'string' ? piece.content : '';
-      if (words === 'slow ') await wait(50);
+      if (words === 'slow ') {
+        await wait(50);
+        // A test sees by the length of the file whether the model still speaks.
+        if (process.env['GX_TEST_BEATS']) appendFileSync(process.env['GX_TEST_BEATS'], '.');
+      }
       const message = new AIMessageChunk({
         content: (piece.content ?? '') as string,
         tool_call_chunks: (piece.calls ?? []).map((call) => ({
@@ -86,6 +93,11 @@ function script(messages: BaseMessage[]): Piece[] {
         ],
       },
     ];
+  if (said.includes('predict'))
+    return [
+      { calls: [{ index: 0, id: `write-${messages.length}`, name: 'write', args: '{"text":' }] },
+      { calls: [{ index: 0, args: '"foretold"}' }] },
+    ];
   if (said.includes('slow slow')) return text('slow '.repeat(400));
   if (said.includes('slow')) return text('slow '.repeat(said.includes('a bit slow') ? 12 : 40));
   return text(`You said: ${said}`);
@@ -106,6 +118,23 @@ const State = Annotation.Root({
   note: Annotation<string>,
 });
 
+/** What graphs made for the bridge of AG-UI say to the page beside their state. */
+async function sayByHand(count: number, config: LangGraphRunnableConfig): Promise<void> {
+  const say = (name: string, payload: object): Promise<void> =>
+    dispatchCustomEvent(name, payload, config);
+  await say('manually_emit_state', { note: 'halfway', messages: [] });
+  await say('copilotkit_manually_emit_message', { message_id: `hand-${count}`, message: 'Busy.' });
+  await say('manually_emit_tool_call', { id: `look-${count}`, name: 'look', args: '{"at":"x"}' });
+  await say('anything', { a: 1 });
+}
+
+const PREDICTED = { state_key: 'note', tool: 'write', tool_argument: 'text' };
+
+const readPageMetadata = (said: string): object => ({
+  ...(said.includes('predict') && { predict_state: [PREDICTED] }),
+  ...(said.includes('hidden') && { 'copilotkit:emit-messages': false }),
+});
+
 async function speak(
   { messages }: typeof State.State,
   config: LangGraphRunnableConfig,
@@ -113,8 +142,14 @@ async function speak(
   const said = String(messages.at(-1)?.text ?? '');
   if (said.includes('fail')) throw new Error('The model is away.');
   config.writer?.({ name: 'progress', said });
-  const answer = await new ScriptedModel({}).invoke(messages, config);
-  return { messages: [answer], items: [`turn ${messages.length}`] };
+  if (said.includes('by hand')) await sayByHand(messages.length, config);
+  const metadata = { ...config.metadata, ...readPageMetadata(said) };
+  const answer = await new ScriptedModel({}).invoke(messages, { ...config, metadata });
+  const items = [`turn ${messages.length}`];
+  const [call] = answer.tool_calls ?? [];
+  if (call?.name !== 'write') return { messages: [answer], items };
+  const written = new ToolMessage({ tool_call_id: call.id!, content: 'Written.' });
+  return { messages: [answer, written], items, note: String(call.args['text']) };
 }
 
 const callsServerTool = ({ messages }: typeof State.State): 'tools' | '__end__' => {
