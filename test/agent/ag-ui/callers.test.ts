@@ -69,6 +69,21 @@ test('a handler that refuses runs refuses those of this door, before a stream be
   expect((await as(undefined, '/ag-ui/approval', newInput('hello'))).status).toBe(401);
 });
 
+test("a page of another origin can't act by a visitor's cookies", async () => {
+  const page = { origin: 'https://elsewhere.example.com', cookie: 'session=1' };
+  for (const [route, body] of [
+    ['/ag-ui/approval', newInput('hello', { state: { request: 'go' } })],
+    ['/ag-ui/approval/connect', newInput('hello')],
+    ['/ag-ui/approval/stop', { threadId: randomUUID() }],
+    ['/copilotkit/agent/approval/run', newInput('hello', { state: { request: 'go' } })],
+  ] as const) {
+    const headers = { ...page, authorization: 'Bearer ann' };
+    const answer = await post(agent.url + route, body, headers);
+    expect([route, answer.status]).toEqual([route, 403]);
+    expect(await answer.text()).toContain('http.cors.allow_origins');
+  }
+});
+
 test('a stream whose key is withdrawn ends with an error that says so, and its run with it', async () => {
   const [first, second] = [`gxa_${'k'.repeat(43)}`, `gxa_${'n'.repeat(43)}`];
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-key-'));

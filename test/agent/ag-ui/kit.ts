@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { EventSchema } from '@ag-ui/core/schemas';
 
 /* What tests of AG-UI share: requests by hand, and the events of their answers. */
@@ -29,7 +30,7 @@ export const post = (
     ...(signal && { signal }),
   });
 
-/** Returns the events of a stream. Throws for a frame that the protocol does not allow. */
+/** Returns the events of a stream. Throws for a frame or a field that the protocol does not have. */
 export function readEvents(text: string): Event[] {
   if (text.includes('\r')) throw new Error('The stream has a carriage return.');
   return text
@@ -38,7 +39,9 @@ export function readEvents(text: string): Event[] {
     .map((frame) => {
       const data = frame.split('\n').find((line) => line.startsWith('data: '));
       const event = JSON.parse(data!.slice('data: '.length)) as Event;
-      EventSchema.parse(event);
+      const known = EventSchema.parse(event);
+      if (!isDeepStrictEqual(known, event))
+        throw new Error(`Of ${JSON.stringify(event)} the protocol has ${JSON.stringify(known)}.`);
       return event;
     });
 }

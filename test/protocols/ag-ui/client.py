@@ -15,8 +15,8 @@ EVENT = TypeAdapter(Event)
 def parse(line):
     data = json.loads(line.removeprefix("data: "))
     event = EVENT.validate_python(data)
-    again = event.model_dump(mode="json", by_alias=True, exclude_none=True)
-    assert set(data) <= set(again), f"{set(data) - set(again)} of {data} is not of the protocol"
+    again = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    assert again == data, f"of {data} the protocol has {again}"
     return event
 
 
