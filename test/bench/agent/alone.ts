@@ -9,6 +9,7 @@ import { measureKilledPython } from './killed-python.ts';
 import { measureKeyed } from './keyed.ts';
 import { measureMcp } from './mcp.ts';
 import { measureA2a, measureA2aStreams } from './a2a.ts';
+import { measureAgUi } from './ag-ui.ts';
 import { measureMemory } from './memory.ts';
 import { measurePods } from './pods.ts';
 import { measurePythonPod } from './python.ts';
@@ -157,6 +158,7 @@ export const PARTS: Part[] = [
     measure: measureA2a,
   },
   { id: 'a2a-streams', head: () => 'streams of tasks', measure: measureA2aStreams },
+  { id: 'ag-ui', head: () => 'a model that speaks, by AG-UI', measure: measureAgUi },
   {
     id: 'webhooks',
     head: () => '1,000 runs whose ends are told',

@@ -60,29 +60,42 @@ export const streamResumable = (
     stream_resumable: true,
   });
 
+/** Whom a client asks, and with which words. */
+export type Asked = { assistant: string; content: string };
+
+const TALK: Asked = { assistant: 'talk', content: input.messages[0]!.content };
+
 /** The same by event streaming: a subscription, which includes the end, and a command. */
 export const streamByEvents = (
   { url }: BenchServer,
   thread: string,
   channels: string[],
+  asked: Asked = TALK,
 ): Promise<Streamed> =>
   follow(`${url}/threads/${thread}/stream/events`, { channels }, () =>
     call(`${url}/threads/${thread}/commands`, {
       id: 1,
       method: 'run.start',
-      params: { assistant_id: 'talk', input },
+      params: {
+        assistant_id: asked.assistant,
+        input: { messages: [{ role: 'user', content: asked.content }] },
+      },
     }),
   );
 
 /** The same by AG-UI, whose run is one of event streaming: one request, which makes the thread, too. */
-export const streamByAgUi = ({ url }: BenchServer, threadId: string): Promise<Streamed> =>
+export const streamByAgUi = (
+  { url }: BenchServer,
+  threadId: string,
+  { assistant, content }: Asked = TALK,
+): Promise<Streamed> =>
   stream(
-    `${url}/ag-ui/talk`,
+    `${url}/ag-ui/${assistant}`,
     {
       threadId,
       runId: randomUUID(),
       protocolVersion: '1.0',
-      messages: input.messages.map((message) => ({ id: randomUUID(), ...message })),
+      messages: [{ id: randomUUID(), role: 'user', content }],
       tools: [],
       context: [],
     },

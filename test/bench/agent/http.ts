@@ -53,8 +53,11 @@ export const call = async <T>(
   headers?: Record<string, string>,
 ): Promise<T> => JSON.parse(await callForText(url, body, headers)) as T;
 
-/** The milliseconds to the first `custom` event and to the end, and the number of those events. */
-export type Streamed = { first: number; whole: number; events: number };
+/**
+ * The milliseconds to the first `custom` event and to the end, the number of those events, and that of the characters
+ * of the stream.
+ */
+export type Streamed = { first: number; whole: number; events: number; characters: number };
 
 /** `custom`: how the line begins that makes a `custom` event. */
 export async function stream(
@@ -68,8 +71,10 @@ export async function stream(
   let events = 0;
   let rest = '';
   let seen = '';
+  let characters = 0;
   answer.setEncoding('utf8');
   for await (const chunk of answer) {
+    characters += (chunk as string).length;
     if (events === 0) seen += chunk as string;
     const lines = (rest + (chunk as string)).split('\n');
     rest = lines.pop() ?? '';
@@ -77,7 +82,7 @@ export async function stream(
     if (events > 0) first ??= performance.now() - started;
   }
   if (first === undefined) throw new Error(`${url}: no custom event in the stream, but ${seen}`);
-  return { first, whole: performance.now() - started, events };
+  return { first, whole: performance.now() - started, events, characters };
 }
 
 /** Recognises the end of a run in event streaming. The graph itself reports it, and has no namespace. */
@@ -98,8 +103,10 @@ export async function follow(
   let first: number | undefined;
   let events = 0;
   let rest = '';
+  let characters = 0;
   answer.setEncoding('utf8');
   for await (const chunk of answer) {
+    characters += (chunk as string).length;
     const lines = (rest + (chunk as string)).split('\n');
     rest = lines.pop() ?? '';
     const data = lines.filter((line) => line.startsWith('data:'));
@@ -108,7 +115,7 @@ export async function follow(
     // Leaving the loop closes the connection.
     if (!data.some(isRunEnd)) continue;
     await asked;
-    return { first: first!, whole: performance.now() - started, events };
+    return { first: first!, whole: performance.now() - started, events, characters };
   }
   throw new Error(`${url}: the stream ended after ${events} custom events, before its run`);
 }

@@ -58,9 +58,9 @@ async function compare({
   checkouts: [, beside],
   broken,
 }: Bench): Promise<void> {
-  const { only, rounds, scale, python } = options;
+  const { isAsked, rounds, scale, python } = options;
   const all = [...runScenarios, ...streamScenarios, ...eventStreamScenarios, ...recordScenarios];
-  const scenarios = (python ? inPython(all) : all).filter(({ id }) => only?.includes(id) ?? true);
+  const scenarios = (python ? inPython(all) : all).filter(({ id }) => isAsked?.(id) ?? true);
   if (scenarios.length === 0) return;
   const { peers, missing } = installed(options);
   const contenders =
@@ -100,10 +100,10 @@ async function linesOf(
 
 /** Measures this server alone, and the checkout beside it. */
 async function alone(bench: Bench): Promise<void> {
-  const { only, full, python } = bench.options;
-  const isAsked = ({ isLong, ofPython = false }: Part): boolean =>
+  const { isAsked, full, python } = bench.options;
+  const isUsual = ({ isLong, ofPython = false }: Part): boolean =>
     ofPython === python && (!isLong || full);
-  for (const part of PARTS.filter((one) => only?.includes(one.id) ?? isAsked(one))) {
+  for (const part of PARTS.filter((one) => isAsked?.(one.id) ?? isUsual(one))) {
     tell(part.id);
     const checkouts = part.isOfMachine ? bench.checkouts.slice(0, 1) : bench.checkouts;
     const columns: Line[][] = [];

@@ -5,7 +5,8 @@ export type BenchOptions = {
   rounds: number | undefined;
   /** The share of each scenario's work that is done. */
   scale: number;
-  only: string[] | undefined;
+  /** Undefined: all. */
+  isAsked: ((id: string) => boolean) | undefined;
   against: string[];
   /** The folder of another checkout. */
   beside: string | undefined;
@@ -19,7 +20,7 @@ export type BenchOptions = {
   help: boolean;
 };
 
-export const HELP = `The agent server beside others that speak the same interface: make bench, or node test/bench/agent/main.ts [options]
+export const HELP = `The agent server beside others that speak the same interface: make bench, or node test/bench/agent/main.ts [options] [name ...]
 
   --quick            one round with a fifth of the work: a first impression
   --full             also the searches in 1,000,000 threads, and bad targets of webhooks
@@ -27,8 +28,9 @@ export const HELP = `The agent server beside others that speak the same interfac
                      peers: python (PyPI langgraph-api, in memory) and aegra
   --only a,b         only these: rows (wait-1, wait-50, start, burst, burst-at-rest, long-thread, stream-1, stream-50, events-first,
                      events-whole, events-one-mode, events-50, ag-ui-first, ag-ui-50, state, search), or parts (memory, growing-thread, growing-python,
-                     killed-python, stopped-python, round-trips, subscriptions, guarded, keyed, traced, mcp, a2a, a2a-streams,
+                     killed-python, stopped-python, round-trips, subscriptions, guarded, keyed, traced, mcp, a2a, a2a-streams, ag-ui,
                      searches, searches-million, webhooks, python-pod, guarded-python, pods, floors)
+  name ...           only what has this name or begins with it: ag-ui stands for the part and the rows ag-ui-first and ag-ui-50
   --against a,b      only these peers: js, aegra, aegra-redis, python, encrypted (this server with a key); "none" for this server alone
   --beside folder    also another checkout of this project, with its dependencies installed: before and after a change, as pairs in turns;
                      no peers unless --against names them
@@ -43,11 +45,18 @@ fails in a row is named there with its reason, the others go on, and the exit co
 
 const peersOf = (python: boolean): string => (python ? 'python,aegra' : 'js,aegra,aegra-redis');
 
+/** Returns whether a row or part is one of those that were named, or begins with a name; undefined where none was. */
+const chooseAsked = (only: string[], names: string[]): BenchOptions['isAsked'] =>
+  only.length + names.length === 0
+    ? undefined
+    : (id) => only.includes(id) || names.some((name) => id === name || id.startsWith(`${name}-`));
+
 /** Throws an `Error` that names a wrong option. */
 export function optionsOf(args: string[]): BenchOptions {
   const flag = { type: 'boolean', default: false } as const;
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args,
+    allowPositionals: true,
     options: {
       quick: flag,
       full: flag,
@@ -64,7 +73,7 @@ export function optionsOf(args: string[]): BenchOptions {
   return {
     rounds: values.rounds === undefined ? (values.quick ? 1 : undefined) : Number(values.rounds),
     scale: values.quick ? 0.2 : 1,
-    only: values.only?.split(','),
+    isAsked: chooseAsked(values.only?.split(',') ?? [], positionals),
     against: (
       values.against ?? (values.beside === undefined ? peersOf(values.python) : 'none')
     ).split(','),
