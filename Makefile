@@ -47,8 +47,9 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
-test-ag-ui: install ## AG-UI by the clients that pages have, in random conversations: five versions of HttpAgent, CopilotKit's runtime, Python and Go (needs python3 and go; SEEDS=100 conversations for each version: 10 minutes)
+test-ag-ui: install ## AG-UI by the clients that pages have, in random conversations: five versions of HttpAgent, CopilotKit's runtime, Python and Go (needs python3 and go; SEEDS=100 conversations for each version: 10 minutes; EXAMPLES=folder: also the LangGraph examples of AG-UI's repository, 5 minutes)
 	@SEEDS=$(if $(SEEDS),$(SEEDS),100) node test/protocols/ag-ui/main.ts
+	@$(if $(EXAMPLES),node test/protocols/ag-ui/examples.ts $(EXAMPLES),:)
 
 test-python: install ## Python graphs in the runner of python/, first tests over Python twins, and test-differential, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=1.0 or 1.1: all that those have, 0.6: classes in states)
 	@node test/python/main.ts $(if $(LANGGRAPH),--langgraph $(LANGGRAPH))

@@ -20,7 +20,12 @@ type Ask = {
   /** The schema of an answer that must be JSON. */
   schema: Json | undefined;
   isStream: boolean;
+  /** The model is asked to tell its reasoning. */
+  reasons: boolean;
 };
+
+/** Returns the arguments of a call that a test scripts; undefined: those that the tool's schema accepts. */
+export type ScriptedCall = (tool: string, system: string) => object | undefined;
 
 export type ModelStandIn = {
   /** The variables by which the libraries of providers find it, with keys that open nothing. */
@@ -30,11 +35,11 @@ export type ModelStandIn = {
   stop(): Promise<void>;
 };
 
-export async function startModels(): Promise<ModelStandIn> {
+export async function startModels(script?: ScriptedCall): Promise<ModelStandIn> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
-    answer(request, response).catch((error: Error) =>
+    answer(request, response, script).catch((error: Error) =>
       response.writeHead(500).end(JSON.stringify({ error: { message: error.message } })),
     );
   });
@@ -65,15 +70,19 @@ export async function startModels(): Promise<ModelStandIn> {
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  script: ScriptedCall | undefined,
+): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString();
   const body = (text === '' ? {} : JSON.parse(text)) as Json;
   const path = new URL(request.url ?? '/', 'http://stand-in').pathname;
   if (path.endsWith('/embeddings')) return sendJson(response, embeddingsOf(body));
-  if (path.endsWith('/chat/completions')) return answerChat(response, askOfOpenAi(body));
-  if (path.endsWith('/responses')) return answerResponses(response, askOfOpenAi(body));
+  if (path.endsWith('/chat/completions')) return answerChat(response, askOfOpenAi(body, script));
+  if (path.endsWith('/responses')) return answerResponses(response, askOfOpenAi(body, script));
   if (path.endsWith('/messages')) return answerAnthropic(response, askOfAnthropic(body));
   if (path.includes(':generateContent') || path.includes(':streamGenerateContent'))
     return answerGoogle(response, path, body);
@@ -146,7 +155,7 @@ const placeOf = (root: Json, ref: string): Json =>
     .slice(1)
     .reduce<Json>((place, part) => (place[part] ?? {}) as Json, root);
 
-function askOfOpenAi(body: Json): Ask {
+function askOfOpenAi(body: Json, script?: ScriptedCall): Ask {
   const messages = listOf(body['messages'] ?? body['input']);
   const tools = listOf(body['tools']).flatMap((each) => {
     const { name, parameters = {} } = (each['function'] ?? each) as {
@@ -167,16 +176,20 @@ function askOfOpenAi(body: Json): Ask {
   const isAnswered = ['tool', 'function_call_output'].includes(
     String(messages.at(-1)?.['role'] ?? messages.at(-1)?.['type']),
   );
+  const tool = toolFor(tools, {
+    name: chosen?.function?.name ?? chosen?.name,
+    isForced: choice === 'required' || choice === 'any',
+    isAnswered,
+  });
+  const told = messages.filter(({ role }) => role === 'system' || role === 'developer');
+  const scripted = tool && script?.(tool.name, told.map(({ content }) => textOf(content)).join());
   return {
     model: String(body['model']),
     words: lastWords(messages),
-    tool: toolFor(tools, {
-      name: chosen?.function?.name ?? chosen?.name,
-      isForced: choice === 'required' || choice === 'any',
-      isAnswered,
-    }),
+    tool: scripted === undefined ? tool : { name: tool!.name, schema: { const: scripted } },
     schema: inner?.['schema'] as Json | undefined,
     isStream: body['stream'] === true,
+    reasons: body['reasoning'] !== undefined,
   };
 }
 
@@ -224,9 +237,7 @@ function answerChat(response: ServerResponse, ask: Ask): void {
       usage,
     });
   const pieces =
-    call === undefined
-      ? pieceWords(wordsOf(ask)).map((content) => ({ content }))
-      : [{ tool_calls: [{ index: 0, ...call }] }];
+    call === undefined ? pieceWords(wordsOf(ask)).map((content) => ({ content })) : pieceCall(call);
   const deltas = [{ role: 'assistant', content: '' }, ...pieces].map((delta) => ({
     index: 0,
     delta,
@@ -239,6 +250,17 @@ function answerChat(response: ServerResponse, ask: Ask): void {
     choices: [choice],
   }));
   sendEvents(response, events, { end: 'data: [DONE]\n\n' });
+}
+
+/** Returns a call as a model streams it: its name first, and its arguments in pieces. */
+function pieceCall(call: { id: string; type: string; function: Record<string, string> }): Json[] {
+  const { name, arguments: text = '' } = call.function;
+  const middle = text.length >> 1;
+  const begin = { tool_calls: [{ index: 0, ...call, function: { name, arguments: '' } }] };
+  const more = [text.slice(0, middle), text.slice(middle)].map((piece) => ({
+    tool_calls: [{ index: 0, function: { arguments: piece } }],
+  }));
+  return [begin, ...more];
 }
 
 const pieceWords = (text: string): string[] => text.match(/\S+\s*/g) ?? [''];
@@ -261,6 +283,12 @@ function answerResponses(response: ServerResponse, ask: Ask): void {
           arguments: argumentsOf(ask),
           status: 'completed',
         };
+  const thought = {
+    type: 'reasoning',
+    id: nextId('rs'),
+    summary: [{ type: 'summary_text', text: 'I think.' }],
+  };
+  const thoughts = ask.reasons ? [thought] : [];
   const usage = {
     input_tokens: 1,
     input_tokens_details: { cached_tokens: 0 },
@@ -274,14 +302,14 @@ function answerResponses(response: ServerResponse, ask: Ask): void {
     created_at: 1,
     status: 'completed',
     model: ask.model,
-    output: [item],
+    output: [...thoughts, item],
     parallel_tool_calls: true,
     tool_choice: 'auto',
     tools: [],
     usage,
   };
   if (!ask.isStream) return sendJson(response, whole);
-  const at = { output_index: 0, item_id: item.id };
+  const at = { output_index: thoughts.length, item_id: item.id };
   const started = { ...whole, status: 'in_progress', output: [] };
   const text: Json[] =
     ask.tool === undefined
@@ -308,9 +336,10 @@ function answerResponses(response: ServerResponse, ask: Ask): void {
   const opened = ask.tool === undefined ? { ...item, content: [] } : { ...item, arguments: '' };
   const events: Json[] = [
     { type: 'response.created', response: started },
-    { type: 'response.output_item.added', output_index: 0, item: opened },
+    ...thoughts.flatMap(tellThought),
+    { type: 'response.output_item.added', output_index: thoughts.length, item: opened },
     ...text,
-    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.output_item.done', output_index: thoughts.length, item },
     { type: 'response.completed', response: whole },
   ];
   sendEvents(
@@ -318,6 +347,21 @@ function answerResponses(response: ServerResponse, ask: Ask): void {
     events.map((event, index) => ({ ...event, sequence_number: index })),
     { named: true },
   );
+}
+
+/** Returns the events of a summary of the model's reasoning, which is the first of its output. */
+function tellThought(item: Json): Json[] {
+  const at = { output_index: 0, item_id: item['id'], summary_index: 0 };
+  const [part] = listOf(item['summary']);
+  const kind = 'response.reasoning_summary';
+  return [
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, summary: [] } },
+    { type: `${kind}_part.added`, ...at, part: { ...part, text: '' } },
+    { type: `${kind}_text.delta`, ...at, delta: part!['text'] },
+    { type: `${kind}_text.done`, ...at, text: part!['text'] },
+    { type: `${kind}_part.done`, ...at, part },
+    { type: 'response.output_item.done', output_index: 0, item },
+  ];
 }
 
 function askOfAnthropic(body: Json): Ask {
@@ -335,6 +379,7 @@ function askOfAnthropic(body: Json): Ask {
     tool: toolFor(tools, { name: choice?.name, isForced: choice?.type === 'any', isAnswered }),
     schema: undefined,
     isStream: body['stream'] === true,
+    reasons: false,
   };
 }
 
