@@ -10,6 +10,12 @@ export function findNearestName(given: string, names: Iterable<string>): string 
     : undefined;
 }
 
+/** Returns the question that ends a sentence about a misspelt name, or nothing where no name is near. */
+export function describeNearestName(given: string, names: Iterable<string>): string {
+  const nearest = findNearestName(given, names);
+  return nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+}
+
 /** Returns how many letters must be changed, added, removed or swapped to make one word the other. */
 function countChanges(one: string, other: string): number {
   const rows = [[...Array(other.length + 1).keys()]];

@@ -152,6 +152,10 @@ describe('a Secret', () => {
     ],
     [{ url: 'https://a.example/simple', password: 7 }, 'indexes.json[0].password is no text'],
     [
+      { url: 'https://a.example/simple', password: 'p', tenant: ['a'] },
+      'indexes.json[0] has a field that is none of url, username, password, tenants, files, insecure; did you mean "tenants"?',
+    ],
+    [
       { url: 'https://a.example/simple', tenants: 'acme' },
       'indexes.json[0].tenants is no list of texts',
     ],

@@ -73,6 +73,11 @@ test.each([
     'GX_BACKUP_TARGETS[0].claimName is no field of a target that speaks S3',
   ],
   [
+    'a misspelt field',
+    [{ ...TARGET, secretname: 'x' }],
+    '.secretname is no field of a target that speaks S3; did you mean "secretName"?',
+  ],
+  [
     'a claim with a bucket',
     [{ ...TARGET, claim: 'disk' }],
     '.bucket is no field of a target that is a volume claim',

@@ -94,6 +94,7 @@ test.each([
   [{ kind: 'Route' }, /GX_ROUTE kind is wrong/],
   [{ kind: 'HTTPRoute', host, parentRefs, timeouts: '15s' }, /GX_ROUTE timeouts is wrong/],
   [{ kind: 'None', parent: [] }, /GX_ROUTE parent is no field of it/],
+  [{ kind: 'None', parentRef: [] }, /GX_ROUTE parentRef is .*; did you mean "parentRefs"\?/],
   [{ kind: 'HTTPRoute', host }, /GX_ROUTE of kind HTTPRoute needs parentRefs/],
   [{ kind: 'HTTPRoute', host, parentRefs: [{ namespace: 'a' }] }, /GX_ROUTE parentRefs is wrong/],
   [

@@ -1,3 +1,4 @@
+import { describeNearestName } from '../../nearest-name.ts';
 import { parseJsonOr } from '../../schema/json.ts';
 
 /*
@@ -46,6 +47,12 @@ function parseEntry(
     typeof given === 'object' && given !== null
       ? new Map<string, unknown>(Object.entries(given))
       : new Map<string, unknown>();
+  // A misspelt `tenants` would give the credential to all. The name itself may be a part of the credential.
+  const unknown = [...entry.keys()].find((key) => !FIELDS.includes(key));
+  if (unknown !== undefined)
+    throw new IndexFault(
+      `indexes.json[${at}] has a field that is none of ${FIELDS.join(', ')}${describeNearestName(unknown, FIELDS)}`,
+    );
   const require = <T>(value: T | undefined, key: string, what: string): T => {
     if (value === undefined) throw new IndexFault(`indexes.json[${at}].${key} is no ${what}`);
     return value;
@@ -67,6 +74,7 @@ function parseEntry(
   };
 }
 
+const FIELDS = ['url', 'username', 'password', 'tenants', 'files', 'insecure'];
 const ADDRESS = 'https address without a password ("insecure": true admits http)';
 const checkText = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value : undefined;

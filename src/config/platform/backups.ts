@@ -1,3 +1,4 @@
+import { describeNearestName } from '../../nearest-name.ts';
 import { isObject } from '../../schema/json.ts';
 import type { ClaimTarget, S3Target } from '../../schema/wire/backup-message.ts';
 import type { SettingsReader } from '../env.ts';
@@ -110,7 +111,9 @@ function checkTarget(value: unknown): string[] {
   return [
     ...missing.map((name) => `.${name} is not set (${fields[name]?.says})`),
     ...wrong.map((name) => `.${name} must be ${fields[name]?.says}`),
-    ...unknown.map((name) => `.${name} is no field of ${kind}`),
+    ...unknown.map(
+      (name) => `.${name} is no field of ${kind}${describeNearestName(name, Object.keys(fields))}`,
+    ),
   ];
 }
 

@@ -5,6 +5,7 @@ import {
   REPOSITORY_PATTERN,
 } from '../../schema/platform/source/git-integration.ts';
 import type { SettingsReader } from '../env.ts';
+import { describeNearestName } from '../../nearest-name.ts';
 import { isObject } from '../../schema/json.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -59,7 +60,7 @@ function checkEntry(entry: unknown, index: number): string[] {
   );
   return [...missing, ...wrong].map(([name]) =>
     REQUIRED[name] === undefined && OPTIONAL[name] === undefined
-      ? `${index}.${name}: there is no such field`
+      ? `${index}.${name}: there is no such field${describeNearestName(name, Object.keys({ ...REQUIRED, ...OPTIONAL }))}`
       : `${index}.${name}: is missing or has a wrong value (docs/how-to/build-from-git.md)`,
   );
 }

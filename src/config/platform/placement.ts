@@ -1,3 +1,4 @@
+import { describeNearestName } from '../../nearest-name.ts';
 import { isComposite, isObject } from '../../schema/json.ts';
 import type { SettingsReader } from '../env.ts';
 
@@ -60,7 +61,7 @@ function checkPlacements(given: unknown): string[] {
     const wrong = Object.keys(place).filter((name) => fields[name]?.(place[name]) !== true);
     return wrong.map(
       (name) =>
-        `${placed}.${name} is ${name in fields ? 'wrong' : 'no field of it'} (docs/how-to/install.md)`,
+        `${placed}.${name} is ${name in fields ? 'wrong' : 'no field of it'} (docs/how-to/install.md)${name in fields ? '' : describeNearestName(name, Object.keys(fields))}`,
     );
   });
 }

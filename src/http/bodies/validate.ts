@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { Invalid, MOST_FAULTS, type FieldError } from '../../errors.ts';
 import { isComposite } from '../../schema/json.ts';
-import { findNearestName } from '../../nearest-name.ts';
+import { describeNearestName } from '../../nearest-name.ts';
 import { shareSchemaParts } from './shared-schemas.ts';
 
 type Loc = 'body' | 'query' | 'path';
@@ -233,6 +233,5 @@ function explainUnknownField(name: string, path: (string | number)[], schema: TS
         : (place?.properties?.[part] ?? place?.additionalProperties)
     ) as Described | undefined;
   const names = Object.keys(place?.properties ?? {});
-  const nearest = name.length > LONGEST_COMPARED ? undefined : findNearestName(name, names);
-  return nearest === undefined ? 'Unknown field' : `Unknown field; did you mean "${nearest}"?`;
+  return `Unknown field${name.length > LONGEST_COMPARED ? '' : describeNearestName(name, names)}`;
 }
