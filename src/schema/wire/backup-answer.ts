@@ -13,7 +13,7 @@ export const BackupAnswer = buildClosedSchema({
   name: buildTextSchema('Name of its Backup object.'),
   status: buildEnumSchema(BACKUP_PHASES, { description: 'Its progress.' }),
   reason: buildNullableSchema(buildTextSchema('Machine-readable reason of a failure.')),
-  message: buildNullableSchema(buildTextSchema('One sentence on a failure.')),
+  message: buildNullableSchema(buildTextSchema('A sentence about a failure.')),
   method: buildEnumSchema(BACKUP_METHODS, {
     description:
       'dump: the data at one point in time. continuous: a base backup, with the write-ahead log since then.',

@@ -118,7 +118,7 @@ const buildTextSchema = (maxLength: number, description: string) =>
 export const backupStatus = {
   phase: Type.Optional(buildEnumSchema(BACKUP_PHASES)),
   reason: buildTextSchema(128, 'Machine-readable reason of a failure, or why its Job has no pod.'),
-  message: buildTextSchema(4096, 'One sentence on the phase.'),
+  message: buildTextSchema(4096, 'A sentence about the phase.'),
   from: Type.Optional(
     buildDateTimeSchema(
       'The point in time of its data. continuous: the earliest one that can be restored with it; every later one can be, too.',

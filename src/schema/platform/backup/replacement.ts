@@ -40,7 +40,7 @@ const Replacement = Type.Object(
       'The image with which the database ran on the former volume, and runs there again if the restore fails.',
     ),
     reason: buildTextSchema(128, 'Why it failed, while the former volume is brought back.'),
-    message: buildTextSchema(4096, 'One sentence on the failure.'),
+    message: buildTextSchema(4096, 'A sentence about the failure.'),
   },
   { description: 'The restore into this deployment that is under way.' },
 );

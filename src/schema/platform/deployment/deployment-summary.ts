@@ -53,7 +53,7 @@ const summaryFields = {
   reason: buildNullableSchema(
     Type.String({ description: 'Machine-readable reason of the state.' }),
   ),
-  message: buildNullableSchema(Type.String({ description: 'One sentence on the state.' })),
+  message: buildNullableSchema(Type.String({ description: 'A sentence about the state.' })),
   serving: Type.Boolean({
     description:
       'Whether a revision answers requests now. An older one may do so although the newest has failed.',

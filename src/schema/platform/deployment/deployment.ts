@@ -253,7 +253,7 @@ const RolloutShown = buildClosedSchema(
         {
           revision_id: buildNullableSchema(buildUuidSchema('The revision; null: it was deleted.')),
           since: buildDateTimeSchema('When it was aborted.'),
-          message: Type.String({ description: 'One sentence on the reason.' }),
+          message: Type.String({ description: 'A sentence about the reason.' }),
         },
         { description: 'The last revision whose rollout was aborted; null: none.' },
       ),

@@ -25,7 +25,7 @@ export const Revision = buildClosedSchema({
     Type.String({ description: 'Machine-readable reason of a failure.' }),
   ),
   status_message: buildNullableSchema(
-    Type.String({ description: 'One sentence on the status, for people.' }),
+    Type.String({ description: 'A sentence about the status, for people.' }),
   ),
   log_tail: buildNullableSchema(
     Type.String({ description: 'Last log lines of a pod that failed.' }),

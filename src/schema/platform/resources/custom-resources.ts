@@ -89,7 +89,7 @@ export const RevisionTemplate = Type.Object(
 export type RevisionTemplate = Static<typeof RevisionTemplate>;
 
 const RequestedAt = buildDateTimeSchema(
-  'Ask for the same template again: a new value makes a new revision.',
+  'Request the same template again: a new value makes a new revision.',
 );
 const RollbackOf = Type.String({
   maxLength: 253,
@@ -103,7 +103,10 @@ export const DeploymentSpec = addCelRules(
         'Id in REST answers; set it if the id must survive a restore of the cluster. Default: metadata.uid. Never changes.',
       ),
     ),
-    source: buildEnumSchema(SOURCES, { description: 'Fixed.' }),
+    source: buildEnumSchema(SOURCES, {
+      description:
+        'Origin of the image: built from a git repository, or an existing container image. Fixed at creation.',
+    }),
     sourceConfig: Type.Optional(SourceConfigResource),
     template: RevisionTemplate,
     ...buildOptionalFields({

@@ -83,7 +83,7 @@ export const DeploymentResourceStatus = buildStatusSchema({
   followedCommit: buildTextSchema(64, 'Head commit of that branch when it was last checked.'),
   pushHandled: buildTextSchema(128, 'Last value of the pushed-at annotation that was handled.'),
   reason: buildTextSchema(128, 'Machine-readable reason of a failure.'),
-  message: buildTextSchema(4096, 'One sentence on the state.'),
+  message: buildTextSchema(4096, 'A sentence about the state.'),
   lastHandledReconcileAt: buildTextSchema(
     128,
     'Last value of the reconcile-now annotation that was handled.',
@@ -95,7 +95,7 @@ export const RevisionResourceStatus = buildStatusSchema(
   {
     phase: Type.Optional(buildEnumSchema(REVISION_STATUSES)),
     reason: buildTextSchema(128, 'Machine-readable reason of a failure.'),
-    message: buildTextSchema(4096, 'One sentence on the phase.'),
+    message: buildTextSchema(4096, 'A sentence about the phase.'),
     logTail: buildTextSchema(16_384, 'Last log lines of a pod that failed.'),
     specHash: buildTextSchema(64, 'Hash of the spec, written once.'),
     secretName: buildTextSchema(
@@ -112,12 +112,12 @@ export const RevisionResourceStatus = buildStatusSchema(
     ),
     imageArchitecture: buildTextSchema(
       16,
-      'Processors that run the image, as kubernetes.io/arch of nodes names them. Pods go to these nodes.',
+      'Processor architecture of the image, as in the node label kubernetes.io/arch. Pods go to such nodes.',
     ),
     commitSha: buildTextSchema(64, 'Commit that is or was built, written once.'),
     buildsWith: Type.Optional(
       buildEnumSchema(['buildkit'], {
-        description: 'The builder, if it is not the one without root. Written once.',
+        description: 'The builder, if it is not the rootless one. Written once.',
       }),
     ),
     builderVersion: buildTextSchema(

@@ -257,7 +257,7 @@ export const AbortedRevision = Type.Object({
   cause: Type.Optional(
     buildEnumSchema(CAUSES, { description: 'The cause. Unset: an earlier version wrote it.' }),
   ),
-  message: Type.String({ maxLength: 1024, description: 'One sentence on the reason.' }),
+  message: Type.String({ maxLength: 1024, description: 'A sentence about the reason.' }),
 });
 export type AbortedRevision = Static<typeof AbortedRevision>;
 
