@@ -52,7 +52,7 @@ class App:
 def build_app(exported: Any, at: str, server: AppServer, *, guarded: bool) -> App:
     """Returns the application. Raises `LoadError` when it is none."""
     if not callable(exported) or inspect.isclass(exported) or not _is_asgi_callable(exported):
-        raise LoadError(f"http.app: {at} is no ASGI application: it does not take scope, receive and send.")
+        raise LoadError(f"http.app: {at} is not an ASGI application: it does not take scope, receive and send.")
     if not _is_of_starlette(exported):
         return App(_wrap_app(exported, server), {"sockets": True})
     routes = exported.router.routes

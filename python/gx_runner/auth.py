@@ -41,7 +41,7 @@ class Handlers:
     def __init__(self, exported: Any, at: str, threads: Threads) -> None:
         parts = read_auth_handlers(exported)
         if parts is None:
-            raise LoadError(f"auth.path: {at} is no Auth object of langgraph_sdk.")
+            raise LoadError(f"auth.path: {at} is not an Auth object of langgraph_sdk.")
         if parts.authenticate is None:
             raise LoadError(f"auth.path: {at} has no authenticate handler, so nobody could be let in.")
         self._authenticate = parts.authenticate

@@ -63,7 +63,9 @@ class LoadedGraph:
         graph = _compile(value)
         if graph is None:
             kind = type(value).__name__
-            raise ProblemError(500, f'Graph "{self.graph_id}": its function at {self.at} made a {kind}, which is no graph.')
+            raise ProblemError(
+                500, f'Graph "{self.graph_id}": its function at {self.at} made a {kind}, which is not a graph.'
+            )
         return graph
 
     async def _enter(self, manager: Any) -> Any:

@@ -36,7 +36,7 @@ export function getBackupFolder(
 export function requireName(name: string): string {
   if (BACKUP_NAME.test(name)) return name;
   throw new Rejected(
-    `"${name}" is no name of a backup. Names are moments in UTC, such as 20261126t020000z.`,
+    `"${name}" is not the name of a backup. Names are moments in UTC, such as 20261126t020000z.`,
   );
 }
 

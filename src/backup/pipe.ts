@@ -32,7 +32,7 @@ export async function readAnswer(pipe: string, name: string): Promise<string> {
   const file = await openAnswer(pipe, name, constants.O_RDONLY);
   try {
     const found = await file.stat();
-    if (!found.isFile()) throw buildRejection(name, 'is no regular file');
+    if (!found.isFile()) throw buildRejection(name, 'is not a regular file');
     if (found.size > LONGEST_ANSWER)
       throw buildRejection(name, `is longer than ${LONGEST_ANSWER} bytes`);
     return await file.readFile('utf8');
@@ -44,7 +44,7 @@ export async function readAnswer(pipe: string, name: string): Promise<string> {
 /** Opens the pipe for the bytes of a dump, to read or to write. Resolves once the other side has opened it, too. */
 export async function openDump(pipe: string, way: 'read' | 'write'): Promise<FileHandle> {
   const found = await lstat(join(pipe, 'answers', 'dump'));
-  if (!found.isFIFO()) throw buildRejection('dump', 'is no pipe');
+  if (!found.isFIFO()) throw buildRejection('dump', 'is not a pipe');
   const file = await openAnswer(
     pipe,
     'dump',
@@ -54,7 +54,7 @@ export async function openDump(pipe: string, way: 'read' | 'write'): Promise<Fil
   // Another file may have taken its place meanwhile.
   if ((await file.stat()).isFIFO()) return file;
   await file.close();
-  throw buildRejection('dump', 'is no pipe');
+  throw buildRejection('dump', 'is not a pipe');
 }
 
 /** A pipe without another side must hold nobody up who wants to read a file. */

@@ -75,7 +75,7 @@ export async function restoreBackup(
   const entry = await chooseCatalogueEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });
   if (entry.method !== 'dump')
-    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no dump.`);
+    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is not a dump.`);
   const done = { backup: `${order.owner.id}/${entry.name}`, from: entry.from };
   if (!order.resume) await writeOrder(pipe, 'quiet.sql', await readFile(QUIET_SQL, 'utf8'));
   await writeOrder(pipe, 'marker.sql', await readFinalSql({ ...done, restoredInto: order.into }));

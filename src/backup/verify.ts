@@ -44,7 +44,7 @@ async function verifyDump(
   // Nothing is decrypted here, so that no keys are needed.
   requireReadable({ ...entry, keys: [] }, { postgres, keys: [] });
   if (entry.method !== 'dump')
-    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no dump.`);
+    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is not a dump.`);
   await begin(pipe);
   await writeDump(pipe, store.readParts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
   await requireRestored(pipe, signal);
@@ -68,7 +68,7 @@ async function verifyCopy(
   const folder = getBackupFolder(target, order.owner);
   const entry = await chooseCatalogueEntry(store, folder, order);
   if (entry.method !== 'continuous')
-    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no copy of files.`);
+    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is not a copy of files.`);
   const [run, sql] = [buildScriptRunner(copier, signal), buildScriptRunner(pipe, signal)];
   // Nothing is decrypted here, so that no keys are needed.
   requireReadable(

@@ -54,12 +54,12 @@ test.each(readers)(
   '%s is no pipe and no folder, and holds nobody up',
   async (_what, names, read) => {
     for (const name of names) execFileSync('mkfifo', [answer(name)]);
-    await expect(read()).rejects.toThrow('is no regular file');
+    await expect(read()).rejects.toThrow('is not a regular file');
     for (const name of names) {
       await rm(answer(name));
       await mkdir(answer(name));
     }
-    await expect(read()).rejects.toThrow('is no regular file');
+    await expect(read()).rejects.toThrow('is not a regular file');
   },
 );
 
@@ -81,7 +81,7 @@ test.each(['read', 'write'] as const)(
   'the pipe of a dump that is a link or a file is not opened to %s',
   async (way) => {
     await symlink(secret, answer('dump'));
-    await expect(openDump(pipe, way)).rejects.toThrow('is no pipe');
+    await expect(openDump(pipe, way)).rejects.toThrow('is not a pipe');
     await rm(answer('dump'));
     await writeFile(answer('dump'), 'untouched');
     const bytes = (async function* pieces() {
@@ -91,7 +91,7 @@ test.each(['read', 'write'] as const)(
       way === 'read'
         ? openDump(pipe, way)
         : writeDump(pipe, bytes, { name: 'x', sha256: '' } as never),
-    ).rejects.toThrow('is no pipe');
+    ).rejects.toThrow('is not a pipe');
     expect(await readFile(answer('dump'), 'utf8')).toBe('untouched');
   },
 );

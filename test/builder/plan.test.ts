@@ -114,7 +114,7 @@ test.each<[string, Given, string, string]>([
     'no version of Node',
     { files: { 'gx.json': gxJson({ node_version: 'new' }) } },
     'BuildFailed',
-    'is no version of Node',
+    'is not a version of Node',
   ],
   [
     'auth in Python',

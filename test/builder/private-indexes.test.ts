@@ -242,7 +242,7 @@ test.each([
   [
     'no JSON',
     `[{"password": "${PASSWORD}`,
-    'The Secret of private indexes has a fault: indexes.json is no list in JSON.',
+    'The Secret of private indexes has a fault: indexes.json is not a list in JSON.',
   ],
   [
     'plain http that nothing admits',

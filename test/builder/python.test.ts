@@ -222,7 +222,7 @@ describe('a build ends with a reason and the words of the resolver', () => {
       'no version',
       { 'gx.json': gxJson({ python_version: 'new' }) },
       'BuildFailed',
-      'which is no version like 3.',
+      'which is not a version like 3.',
     ],
     [
       'a header that is missing',

@@ -122,7 +122,7 @@ test.each<[string, Given, string]>([
   [
     'a base image that is no name',
     { json: { base_image: 'a b\nRUN c' } },
-    'is no name of an image',
+    'is not the name of an image',
   ],
 ])('%s is refused', (_what, given, words) => {
   expect(() => recipeFor(given)).toThrow(words);

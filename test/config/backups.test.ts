@@ -70,17 +70,17 @@ test.each([
   [
     'a field of no target',
     [{ ...TARGET, claimName: 'disk' }],
-    'GX_BACKUP_TARGETS[0].claimName is no field of a target that speaks S3',
+    'GX_BACKUP_TARGETS[0].claimName is not a field of a target that speaks S3',
   ],
   [
     'a misspelt field',
     [{ ...TARGET, secretname: 'x' }],
-    '.secretname is no field of a target that speaks S3; did you mean "secretName"?',
+    '.secretname is not a field of a target that speaks S3; did you mean "secretName"?',
   ],
   [
     'a claim with a bucket',
     [{ ...TARGET, claim: 'disk' }],
-    '.bucket is no field of a target that is a volume claim',
+    '.bucket is not a field of a target that is a volume claim',
   ],
   [
     'a claim of another namespace',

@@ -93,7 +93,7 @@ test.each([
   [[], /GX_ROUTE must be an object/],
   [{ kind: 'Route' }, /GX_ROUTE kind is wrong/],
   [{ kind: 'HTTPRoute', host, parentRefs, timeouts: '15s' }, /GX_ROUTE timeouts is wrong/],
-  [{ kind: 'None', parent: [] }, /GX_ROUTE parent is no field of it/],
+  [{ kind: 'None', parent: [] }, /GX_ROUTE parent is not a field of it/],
   [{ kind: 'None', parentRef: [] }, /GX_ROUTE parentRef is .*; did you mean "parentRefs"\?/],
   [{ kind: 'HTTPRoute', host }, /GX_ROUTE of kind HTTPRoute needs parentRefs/],
   [{ kind: 'HTTPRoute', host, parentRefs: [{ namespace: 'a' }] }, /GX_ROUTE parentRefs is wrong/],

@@ -21,7 +21,7 @@ test.each([
     'uninstall: --data "yes" deletes nothing. To delete all data, the word is delete-all-data.',
   ],
   [['--data', ''], 'the word is delete-all-data'],
-  [['--timeout', 'soon'], 'uninstall: --timeout "soon" is no number of seconds.'],
+  [['--timeout', 'soon'], 'uninstall: --timeout "soon" is not a number of seconds.'],
   [['--force'], "uninstall: Unknown option '--force'"],
 ])('%j is refused', (args, sentence) => {
   expect(() => readUninstallConfig({}, args)).toThrow(sentence);

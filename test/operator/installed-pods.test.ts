@@ -257,11 +257,11 @@ describe('places', () => {
     ['[]', 'GX_PLACEMENT must be an object in JSON'],
     ['{"pods":{}}', 'GX_PLACEMENT pods is none of agents, databases, stores, builds'],
     ['{"agents":[]}', 'GX_PLACEMENT agents must be an object'],
-    ['{"agents":{"nodeName":"a"}}', 'GX_PLACEMENT agents.nodeName is no field of it'],
+    ['{"agents":{"nodeName":"a"}}', 'GX_PLACEMENT agents.nodeName is not a field of it'],
     ['{"builds":{"nodeSelector":{"disk":1}}}', 'GX_PLACEMENT builds.nodeSelector is wrong'],
     [
       '{"databases":{"topologySpreadConstraints":[]}}',
-      'GX_PLACEMENT databases.topologySpreadConstraints is no field of it',
+      'GX_PLACEMENT databases.topologySpreadConstraints is not a field of it',
     ],
   ])('%s ends the start with a sentence', (GX_PLACEMENT, sentence) => {
     expect(() => readOperatorConfig({ GX_PLACEMENT })).toThrow(sentence);

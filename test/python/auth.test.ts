@@ -121,7 +121,7 @@ test.each([
   ],
   ['asks_for_more', 'the authenticate handler asks for "database": there are request, path, '],
   ['lets_nobody_in', 'has no authenticate handler, so nobody could be let in.'],
-  ['no_auth', 'is no Auth object of langgraph_sdk.'],
+  ['no_auth', 'is not an Auth object of langgraph_sdk.'],
   ['nothing', `auth.path: ${FILE} has no variable named "nothing".`],
 ])('a start with %s fails and says why', async (name, sentence) => {
   const { output } = await failedStart(options(`${FILE}:${name}`));

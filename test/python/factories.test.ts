@@ -85,7 +85,7 @@ describe('a run fails with one sentence where its function', () => {
     // Python counts a function from its first decorator.
     const file = `Graph "${graph}": its function at ${FILE}:`;
     expect(error.message.startsWith(file)).toBe(true);
-    expect(error.message.endsWith(` made a ${kind}, which is no graph.`)).toBe(true);
+    expect(error.message.endsWith(` made a ${kind}, which is not a graph.`)).toBe(true);
   });
 });
 

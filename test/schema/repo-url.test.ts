@@ -64,7 +64,7 @@ test.each([
   ['https://git.example:8443/scm/Team/a', own],
   ['https://git.local:3000/any/thing', plain],
 ])('%s is not', (url, integration) => {
-  expect(checkRepoUrl(of(integration), url)).toMatch(/^is no repository of the integration /);
+  expect(checkRepoUrl(of(integration), url)).toMatch(/^is not a repository of the integration /);
 });
 
 test.each([

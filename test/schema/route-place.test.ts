@@ -19,10 +19,10 @@ test.each([
   [`${label}.example.com`, `${label} of ${label}.example.com is longer than 63 characters`],
   [`${'a.'.repeat(130)}com`, `${'a.'.repeat(130)}com is longer than 253 characters`],
   ['10.0.0.1', '10.0.0.1 is an address'],
-  ['*.example.com', '*.example.com is no host name'],
-  ['Chat.example.com', 'Chat.example.com is no host name'],
-  ['chat.example.com:8080', 'chat.example.com:8080 is no host name'],
-  ['chat..example.com', 'chat..example.com is no host name'],
+  ['*.example.com', '*.example.com is not a host name'],
+  ['Chat.example.com', 'Chat.example.com is not a host name'],
+  ['chat.example.com:8080', 'chat.example.com:8080 is not a host name'],
+  ['chat..example.com', 'chat..example.com is not a host name'],
 ])('the host %s', (host, fault) => {
   expect(checkRouteHost(host)).toBe(fault);
   // An address has the form of a host. The API server lets it through, and the condition of the route names it.
@@ -58,7 +58,7 @@ test.each([
   [{ host: '{namespace}.example.com', path: '/' }, ['team'], [/two deployments .* need {name}$/]],
   [{ host: '', path: '/' }, [], [/needs a host/]],
   [{ host: `{name}.{namespace}-${label}.com`, path: '/' }, [], [/longer than 63/]],
-  [{ host: '{name}.{namespace}-{tenant}.com', path: '/' }, [], [/is no host name/]],
+  [{ host: '{name}.{namespace}-{tenant}.com', path: '/' }, [], [/is not a host name/]],
   [{ host, path: 'agents' }, [], [/has the path agents/]],
   [{ host, path: '/{other}' }, [], [/has the path/]],
 ])('the patterns %j, in the namespaces %j', (patterns, namespaces, faults) => {
@@ -146,9 +146,9 @@ test.each([
   ['https://shop.example.com:8443/v1', /has a port/],
   ['https://shop.example.com/?a=b', /has a query/],
   ['https://shop.example.com/#top', /has a fragment/],
-  ['https://*.example.com', /is no host name/],
+  ['https://*.example.com', /is not a host name/],
   ['https://10.0.0.1/', /is an address/],
-  ['https://[::1]/', /has a port|is no host name/],
+  ['https://[::1]/', /has a port|is not a host name/],
   ['https://shop.example.com/a%20b', /has a path that no route can have/],
   ['https://', /is no address/],
 ])('the place of %s', (address, place) => {

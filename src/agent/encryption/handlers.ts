@@ -78,7 +78,7 @@ function readDirection(
 ): Direction {
   const { blob, json = {} } = Object(given[word]) as { blob?: unknown; json?: unknown };
   if (blob !== undefined && typeof blob !== 'function')
-    wrong(`has ${word}.blob, which is no function`);
+    wrong(`has ${word}.blob, which is not a function`);
   const named = Object.entries(json as object) as [string, unknown][];
   const all =
     typeof json === 'function' ? [[DEFAULT_HANDLER, json] as [string, unknown], ...named] : named;
@@ -88,7 +88,7 @@ function readDirection(
         `has ${word}.json of "${model}", which is none of ${MODELS.join(', ')} and ${DEFAULT_HANDLER}`,
       );
     if (typeof handler !== 'function')
-      wrong(`has ${word}.json of "${model}", which is no function`);
+      wrong(`has ${word}.json of "${model}", which is not a function`);
   }
   return { blob: blob as Handler | undefined, json: new Map(all as [string, Handler][]) };
 }

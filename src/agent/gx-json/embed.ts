@@ -110,7 +110,7 @@ async function loadEmbedModel(
   const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
   if (known === undefined)
     throw new StartError(
-      `${at}: "${provider}" is no provider of embeddings; known: ${Object.keys(PROVIDERS).join(', ')}, or "./file.ts:export".`,
+      `${at}: "${provider}" is not a provider of embeddings; known: ${Object.keys(PROVIDERS).join(', ')}, or "./file.ts:export".`,
     );
   const [packageName, className, below = ''] = known;
   const file = resolvePackage(`${packageName}${below}`, folder);

@@ -55,7 +55,7 @@ export function buildApp(
 ): App {
   const app = Object(exported) as { fetch?: unknown };
   if (typeof app.fetch !== 'function')
-    throw new StartError(`http.app: ${at} is no Hono application, and has no fetch(request).`);
+    throw new StartError(`http.app: ${at} is not a Hono application, and has no fetch(request).`);
   return isHono(app) ? wrapHonoApp(app, { guarded, failed }) : fetchApp(app as FetchApp);
 }
 

@@ -23,7 +23,9 @@ export type Handlers = {
 export function requireAuthHandlers(exported: unknown, at: string): Handlers {
   const handlers = (Object(exported) as { '~handlerCache'?: Handlers })['~handlerCache'];
   if (handlers === undefined)
-    throw new StartError(`auth.path: ${at} is no Auth object of @langchain/langgraph-sdk/auth.`);
+    throw new StartError(
+      `auth.path: ${at} is not an Auth object of @langchain/langgraph-sdk/auth.`,
+    );
   if (handlers.authenticate === undefined)
     throw new StartError(
       `auth.path: ${at} has no authenticate handler, so nobody could be let in.`,

@@ -46,9 +46,9 @@ export class OwnRouteTargets {
     const url = URL.parse(path, BASE);
     // A path in another spelling could be understood as something else elsewhere.
     if (url?.origin !== BASE || url.pathname + url.search !== path)
-      return 'is no plain path: it has . or .. or characters to encode';
+      return 'is not a plain path: it has . or .. or characters to encode';
     if (this.#routes?.mayBeCalled(url.pathname) === true) return undefined;
-    return 'is no route of http.app that takes a POST; a webhook does not call built-in routes';
+    return 'is not a route of http.app that takes a POST; a webhook does not call built-in routes';
   }
 
   /** Makes one call and returns its outcome; never fails. `whole`: milliseconds until there is an answer. */

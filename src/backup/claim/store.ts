@@ -135,7 +135,7 @@ export class ClaimStore {
   /** Returns the file of a key. Names come from objects that others write: none may lead out of its folder. */
   #resolvePath(key: string): string {
     if (key.split('/').some((part) => ['', '.', '..'].includes(part)) || key.includes('\0'))
-      throw new BackupFailed('TargetRefused', `${key} is no path of a backup.`);
+      throw new BackupFailed('TargetRefused', `${key} is not a path of a backup.`);
     return join(this.#mount, key);
   }
 

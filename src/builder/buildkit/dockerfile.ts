@@ -39,7 +39,7 @@ export function buildDockerfile({
   if (parseImageReference(base) === undefined)
     throw new StageFailed(
       'BuildFailed',
-      `"base_image" of gx.json is no name of an image: ${base}.`,
+      `"base_image" of gx.json is not the name of an image: ${base}.`,
     );
   const second = lines.find((line) => /^\s*FROM\s/i.test(line));
   if (second !== undefined)

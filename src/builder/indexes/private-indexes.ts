@@ -29,7 +29,7 @@ export class IndexFault extends RangeError {}
 export function parseIndexScopes(text: string, tenant: string): IndexScope[] {
   // The parser's own words would show a part of the credential.
   const given = parseJsonOr(text, undefined);
-  if (!Array.isArray(given)) throw new IndexFault('indexes.json is no list in JSON');
+  if (!Array.isArray(given)) throw new IndexFault('indexes.json is not a list in JSON');
   return given
     .map(parseEntry)
     .filter(({ tenants }) => tenants === undefined || tenants.includes(tenant))

@@ -42,7 +42,7 @@ export function checkNodeVersion({ node_version }: GxJson, { node }: Machine): s
   if (node_version === undefined) return undefined;
   const [wanted, ours] = [parseMajor(node_version), parseMajor(node)];
   if (Number.isNaN(wanted))
-    return `"node_version" of gx.json is ${node_version}, which is no version of Node`;
+    return `"node_version" of gx.json is ${node_version}, which is not a version of Node`;
   return wanted > ours
     ? `"node_version" of gx.json asks for Node ${node_version}, and agents run on Node ${ours} here: ask for ${ours} or an older one`
     : undefined;

@@ -107,7 +107,7 @@ function checkVersion(wanted: string | undefined, ours: string): string | undefi
   if (wanted === undefined) return undefined;
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(wanted) ?? [];
   if (major !== '3' || minor === undefined)
-    return `"python_version" of gx.json is ${wanted}, which is no version like ${ours}`;
+    return `"python_version" of gx.json is ${wanted}, which is not a version like ${ours}`;
   return Number(minor) > Number(ours.slice(2))
     ? `"python_version" of gx.json asks for Python ${wanted}, and agents run on Python ${ours} here: ask for ${ours} or an older one`
     : undefined;

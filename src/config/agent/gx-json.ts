@@ -136,9 +136,9 @@ const isOfCode = (key: string): boolean =>
 function describeUnknownKey(key: string, settings: unknown): string {
   const found = splitUnknownKeys(settings, GxJson).unknown.find(({ name }) => name === key);
   if (found?.nearest !== undefined)
-    return `"${key}" is no key of this file; the nearest is "${found.nearest}": correct it, or remove it`;
+    return `"${key}" is not a key of this file; the nearest is "${found.nearest}": correct it, or remove it`;
   const instead = found && KEYS_OF_OTHERS[found.pattern];
-  return `"${key}" is no key of this file: remove it${instead === undefined ? '' : `; ${instead}`}`;
+  return `"${key}" is not a key of this file: remove it${instead === undefined ? '' : `; ${instead}`}`;
 }
 
 /** Returns the value without fields that are null, which other tools write for absent values. */

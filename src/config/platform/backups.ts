@@ -112,7 +112,8 @@ function checkTarget(value: unknown): string[] {
     ...missing.map((name) => `.${name} is not set (${fields[name]?.says})`),
     ...wrong.map((name) => `.${name} must be ${fields[name]?.says}`),
     ...unknown.map(
-      (name) => `.${name} is no field of ${kind}${describeNearestName(name, Object.keys(fields))}`,
+      (name) =>
+        `.${name} is not a field of ${kind}${describeNearestName(name, Object.keys(fields))}`,
     ),
   ];
 }

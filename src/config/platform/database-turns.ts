@@ -19,7 +19,7 @@ export function readDatabaseTurns(read: SettingsReader): DatabaseTurns {
     toHour === undefined ||
     toMinute === undefined
   ) {
-    read.addProblem(`GX_DATABASES_WINDOW ${text} is no time window in UTC, such as 01:30-04:00`);
+    read.addProblem(`GX_DATABASES_WINDOW ${text} is not a time window in UTC, such as 01:30-04:00`);
     return { atOnce };
   }
   return { atOnce, window: { text, from: fromHour * 60 + fromMinute, to: toHour * 60 + toMinute } };

@@ -61,7 +61,7 @@ function checkPlacements(given: unknown): string[] {
     const wrong = Object.keys(place).filter((name) => fields[name]?.(place[name]) !== true);
     return wrong.map(
       (name) =>
-        `${placed}.${name} is ${name in fields ? 'wrong' : 'no field of it'} (docs/how-to/install.md)${name in fields ? '' : describeNearestName(name, Object.keys(fields))}`,
+        `${placed}.${name} is ${name in fields ? 'wrong' : 'not a field of it'} (docs/how-to/install.md)${name in fields ? '' : describeNearestName(name, Object.keys(fields))}`,
     );
   });
 }

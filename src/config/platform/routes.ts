@@ -174,7 +174,7 @@ function readRouteSetting(read: SettingsReader): RouteValues {
   const wrong = Object.keys(value).filter((name) => FIELDS[name]?.(value[name]) !== true);
   for (const name of wrong)
     read.addProblem(
-      `GX_ROUTE ${name} is ${name in FIELDS ? 'wrong' : 'no field of it'} (docs/how-to/reach.md)${name in FIELDS ? '' : describeNearestName(name, Object.keys(FIELDS))}`,
+      `GX_ROUTE ${name} is ${name in FIELDS ? 'wrong' : 'not a field of it'} (docs/how-to/reach.md)${name in FIELDS ? '' : describeNearestName(name, Object.keys(FIELDS))}`,
     );
   // Each field is of its type by its check.
   const { tls = {}, ...rest } = (wrong.length > 0 ? {} : value) as Partial<

@@ -38,7 +38,7 @@ export function readUninstallConfig(env: Env, args: string[]): UninstallConfig {
     );
   const seconds = Number(timeout);
   if (!Number.isInteger(seconds) || seconds < 1)
-    throw new StartError(`uninstall: --timeout "${timeout}" is no number of seconds.`);
+    throw new StartError(`uninstall: --timeout "${timeout}" is not a number of seconds.`);
   const read = new SettingsReader(env);
   const config = {
     namespace: read.readText(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),

@@ -228,6 +228,6 @@ test('a file that is not there, or no application, stops the start with a senten
   expect(missing.output).toMatch(/http\.app: there is no file .*nothing\.ts/);
   const other = await failedStart({ database: database.uri, config: configOf('no-app') });
   expect(other.output).toMatch(
-    /http\.app: "graph" of .*steps\.(js is no Hono application, and has no fetch\(request\)|py is no ASGI application)/,
+    /http\.app: "graph" of .*steps\.(js is not a Hono application, and has no fetch\(request\)|py is not an ASGI application)/,
   );
 });

@@ -65,6 +65,6 @@ test('a package that the project does not have is named', async () => {
 
 test('an unknown provider is refused with those that are known', async () => {
   await expect(load('nobody:model')).rejects.toThrow(
-    /"nobody" is no provider of embeddings; known: azure_openai, bedrock/,
+    /"nobody" is not a provider of embeddings; known: azure_openai, bedrock/,
   );
 });

@@ -410,11 +410,11 @@ test('what says only that nothing is asked for is read', () => {
 
 test.each([
   ['no JSON', '{', 'JSON'],
-  ['an unknown key', { graphs, colour: 1 }, '"colour" is no key of this file: remove it'],
+  ['an unknown key', { graphs, colour: 1 }, '"colour" is not a key of this file: remove it'],
   [
     'a key that is almost one',
     { graphs, htpp: {} },
-    '"htpp" is no key of this file; the nearest is "http"',
+    '"htpp" is not a key of this file; the nearest is "http"',
   ],
   ['an unknown key inside http', { graphs, http: { colour: 1 } }, 'http.colour'],
   ['no graphs', {}, '"graphs" is missing: name each graph'],

@@ -78,7 +78,7 @@ describe('a start says in one sentence what is wrong with the module', () => {
       'a handler is no function',
       `${graphs}/faulty.ts:noFunction`,
       {},
-      /has encrypt\.blob, which is no function/,
+      /has encrypt\.blob, which is not a function/,
     ],
     [
       'its handler for contexts is no function',

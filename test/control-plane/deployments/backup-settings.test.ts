@@ -100,17 +100,17 @@ test.each([
   [
     'a schedule that is none',
     { ...DAILY, schedule: 'at two' },
-    `${AT}.schedule: "at two" is no schedule of five fields`,
+    `${AT}.schedule: "at two" is not a schedule of five fields`,
   ],
   [
     'a schedule that never comes',
     { ...DAILY, schedule: '0 2 31 2 *' },
-    `${AT}.schedule: "0 2 31 2 *" is no schedule`,
+    `${AT}.schedule: "0 2 31 2 *" is not a schedule`,
   ],
   [
     'a zone that is none',
     { ...DAILY, time_zone: 'Europe/Atlantis' },
-    `${AT}.time_zone: "Europe/Atlantis" is no time zone`,
+    `${AT}.time_zone: "Europe/Atlantis" is not a time zone`,
   ],
   ['a zone alone', { target: 'main', time_zone: 'UTC' }, `${AT}.time_zone: only beside a schedule`],
   [

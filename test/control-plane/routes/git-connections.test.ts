@@ -274,7 +274,7 @@ test('a deployment is made from a repository of its connection alone, and holds 
     status: 400,
     body: {
       detail: expect.stringMatching(
-        /^source_config.repo_url: is no repository of the integration acme/,
+        /^source_config.repo_url: is not a repository of the integration acme/,
       ),
     },
   });

@@ -25,8 +25,8 @@ export function scheduleFault(
 ): string | undefined {
   if (when.schedule === undefined) return undefined;
   if (!isZone(when.timeZone ?? 'UTC'))
-    return `${at.timeZone}: "${when.timeZone}" is no time zone, such as Europe/Berlin.`;
-  const wrong = `${at.schedule}: "${when.schedule}" is no schedule of five fields, such as "0 2 * * *"`;
+    return `${at.timeZone}: "${when.timeZone}" is not a time zone, such as Europe/Berlin.`;
+  const wrong = `${at.schedule}: "${when.schedule}" is not a schedule of five fields, such as "0 2 * * *"`;
   try {
     return computeNextTick(when, now) === undefined ? `${wrong}: it never comes.` : undefined;
   } catch (error) {

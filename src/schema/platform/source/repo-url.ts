@@ -139,5 +139,5 @@ export function checkRepoUrl(integration: Bounds, url: string): string | undefin
     repositories === undefined
       ? ''
       : ` among ${repositories.slice(0, 5).join(', ')}${repositories.length > 5 ? ', ...' : ''}`;
-  return `is no repository of the integration ${name}, which is for ${host ?? 'its listed repositories'}${among}`;
+  return `is not a repository of the integration ${name}, which is for ${host ?? 'its listed repositories'}${among}`;
 }

@@ -26,7 +26,7 @@ export function checkRouteHost(host: string): string | undefined {
   const long = host.split('.').find((label) => label.length > MOST_OF_LABEL);
   if (long !== undefined) return `${long} of ${host} is longer than ${MOST_OF_LABEL} characters`;
   if (/(^|[.])\d+$/.test(host)) return `${host} is an address`;
-  return HOST.test(host) ? undefined : `${host} is no host name`;
+  return HOST.test(host) ? undefined : `${host} is not a host name`;
 }
 
 /** Returns the pattern with the names of a deployment in their places. */

@@ -170,6 +170,6 @@ test.each([
 
 test('a window that is none is named', () => {
   expect(() => readOperatorConfig({ GX_DATABASES_WINDOW: '4-5' })).toThrow(
-    /GX_DATABASES_WINDOW 4-5 is no time window/,
+    /GX_DATABASES_WINDOW 4-5 is not a time window/,
   );
 });
