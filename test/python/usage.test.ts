@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import type { AnswerUsage } from '../../src/agent/graph-thread/read-usage.ts';
+import { freshDatabase } from '../kit/postgres.ts';
+import { startPython } from './agent.ts';
 import { buildExpected, CASES } from '../agent/usage/cases.ts';
 import type { Recorded } from '../agent/usage/record/main.ts';
 
@@ -22,4 +24,23 @@ test('the answers of providers tell Python the same as JavaScript', () => {
       ...buildExpected(asked[at]!, { language: 'python', streamed }),
     })),
   );
+});
+
+test('a server writes down the calls of models of a graph in Python', async () => {
+  const database = await freshDatabase();
+  const agent = await startPython(database.uri, { GX_USAGE: 'true' }, 'tokens/gx.json');
+  const { thread_id } = await agent.client.threads.create();
+  const models = ['telling', 'telling', 'text', 'silent', 'own', 'failing', 'cached', 'cached'];
+  await agent.client.runs.wait(thread_id, 'models', { input: { ask: models } });
+  const answer = await fetch(`${agent.url}/threads/${thread_id}/usage`);
+  expect(await answer.json()).toMatchObject({
+    calls: 8,
+    failed: 1,
+    cached: 1,
+    unreported: 2,
+    input: 332,
+    output: 67,
+  });
+  await agent.kill();
+  await database.drop();
 });

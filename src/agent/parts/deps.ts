@@ -59,6 +59,8 @@ export type AgentDeps = {
   semanticSearch: SemanticSearch | undefined;
   jobs: JobSettings;
   expiry: Expiry;
+  /** Days after which calls of models are deleted. */
+  keepUsageDays: number;
   /** Counts the streams that each caller has open, and the runs that it starts. */
   callers: Callers;
   /** Tells the platform of the work there is; undefined where nobody asks. */

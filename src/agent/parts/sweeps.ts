@@ -2,6 +2,7 @@ import { toError } from '../../errors.ts';
 import { sleepUnlessAborted } from '../../pause.ts';
 import { deleteOldKeys } from '../db/base/idempotency-keys.ts';
 import { deleteExpiredItems } from '../db/store/store-items.ts';
+import { deleteOldCalls } from '../db/usage/model-calls.ts';
 import { deleteExpiredThreads, pruneExpiredThreads } from '../db/threads/thread-expiry.ts';
 import type { AgentDeps } from './deps.ts';
 
@@ -9,15 +10,20 @@ import type { AgentDeps } from './deps.ts';
 const ITEMS = 1000;
 /** Keys of requests that one does. */
 const KEYS = 1000;
+/** Calls of models that one does. */
+const CALLS = 10_000;
 
 /** The part of the time that a sweep leaves to others, in lengths of its own transactions. */
 const REST = 0.25;
 
 /**
- * Removes expired data, until the signal: threads, their older checkpoints, items of the store, and the keys of
- * requests. Never throws.
+ * Removes expired data, until the signal: threads, their older checkpoints, items of the store, the keys of requests,
+ * and calls of models. Never throws.
  */
-export function removeExpired({ db, expiry, log }: AgentDeps, signal: AbortSignal): void {
+export function removeExpired(
+  { db, expiry, keepUsageDays, log }: AgentDeps,
+  signal: AbortSignal,
+): void {
   const { threads, store } = expiry;
   const repeatEvery = async (
     minutes: number,
@@ -40,6 +46,9 @@ export function removeExpired({ db, expiry, log }: AgentDeps, signal: AbortSigna
     pruneExpiredThreads(db, threads),
   );
   void repeatEvery(threads.intervalMinutes, 'keys of requests', () => deleteOldKeys(db, KEYS));
+  void repeatEvery(threads.intervalMinutes, 'calls of models', () =>
+    deleteOldCalls(db, keepUsageDays, CALLS),
+  );
   void repeatEvery(store.intervalMinutes, 'items', () => deleteExpiredItems(db, ITEMS));
 }
 

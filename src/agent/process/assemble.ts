@@ -24,6 +24,7 @@ import { Pump, type PumpDeps } from '../queue/pump.ts';
 import { openTickets } from '../queue/tickets.ts';
 import { DeadWorkers } from '../runs/executing/dead-workers.ts';
 import { EndedRuns } from '../runs/executing/ended-runs.ts';
+import { UsageLedger } from '../runs/executing/usage-ledger.ts';
 import { Executor } from '../runs/executing/executor.ts';
 import { buildAddressResolver } from '../runs/making/feedback.ts';
 import { buildHeaderFilter } from '../runs/making/headers.ts';
@@ -158,6 +159,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     tracing,
     traces: config.tracing,
     tellsStacks: config.localPages !== undefined,
+    ledger: config.usage.isMeasured ? new UsageLedger({ db, log }) : undefined,
   });
   const pump = new Pump({
     db,
@@ -192,6 +194,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
       fire: (slow) => runDueCrons({ ...making, callerFor }, slow),
     }),
     expiry: readExpirySettings(file.settings),
+    keepUsageDays: config.usage.keepDays,
     signing: createSigningKeys(config, log),
     streamed: { publisher, store: streaming.counts },
     typedSchemas,

@@ -15,6 +15,7 @@ import { buildThreadStateRoutes } from '../routes/thread-state.ts';
 import { buildThreadStreamRoute } from '../routes/thread-stream.ts';
 import { threadRoutes } from '../routes/threads.ts';
 import { uiRoutes } from '../routes/ui.ts';
+import { usageRoutes } from '../routes/usage.ts';
 import { removeExpired } from '../parts/sweeps.ts';
 import { toError } from '../../errors.ts';
 
@@ -38,6 +39,7 @@ const FEATURES: readonly Feature[] = [
       ...threadRunRoutes(deps),
       ...statelessRunRoutes(deps),
       ...feedbackRoutes(deps),
+      ...usageRoutes(deps),
     ],
   },
   {

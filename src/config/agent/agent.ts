@@ -164,6 +164,12 @@ function readSettings(read: SettingsReader) {
       min: 1,
       max: 300,
     }),
+    usage: {
+      /** Whether calls of models are written down. */
+      isMeasured: read.readFlag(['GX_USAGE'], false),
+      /** Days after which a call is deleted. */
+      keepDays: read.readInteger(['GX_USAGE_KEEP_DAYS'], 90, { min: 1, max: 3650 }),
+    },
     crons: read.readFlag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),
     /** Seconds that `http.app` may take to begin an answer. */
     appTimeoutSeconds: read.readInteger(['GX_HTTP_APP_TIMEOUT_SECS'], 300, { min: 1, max: 3600 }),

@@ -608,6 +608,12 @@ const ROWS: Row[] = [
     path: run('/feedback'),
   },
   {
+    route: 'GET /threads/{thread_id}/usage',
+    event: 'threads:read',
+    miss: 404,
+    path: thread('/usage'),
+  },
+  {
     route: 'POST /threads/{thread_id}/runs/{run_id}/cancel',
     event: 'threads:update',
     miss: 404,
@@ -758,6 +764,14 @@ test('whoever asks for a component by an assistant that they may not see learns 
   );
 });
 
+test('the usage of all callers is for none of them', async () => {
+  const answer = await ask('ann', { method: 'GET', path: '/usage' });
+  expect([answer.status, await answer.json()]).toEqual([
+    403,
+    { detail: "The usage of all callers is for the deployment's own keys." },
+  ]);
+});
+
 describe('every route', () => {
   test('stands in the table, but for those that are open to all', async () => {
     const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as {
@@ -777,6 +791,7 @@ describe('every route', () => {
     const known = [
       'POST /mcp',
       'POST /a2a/{assistant_id}',
+      'GET /usage',
       ...cards.map((path) => `GET ${path}`),
       ...ROWS.map(({ route }) => route),
     ];

@@ -19,6 +19,7 @@ import { runFields } from '../../kernel/run-fields.ts';
 import type { GraphHost } from '../../graphs/host.ts';
 import type { CarriedOut, End, RunFacts, StopReason } from './end.ts';
 import type { EndedRuns } from './ended-runs.ts';
+import type { UsageLedger } from './usage-ledger.ts';
 import { finish, publishRunError, publishLastEvents } from './ends/finish.ts';
 import { leaveRun } from './ends/forget.ts';
 import { returnToQueue } from './ends/hand-back.ts';
@@ -50,6 +51,8 @@ type Deps = {
   webhooks: Webhooks;
   tracing: Tracing | undefined;
   endedRuns: EndedRuns;
+  /** Undefined where the usage of models is not measured. */
+  ledger: UsageLedger | undefined;
   /** Whether spans hold the inputs and outputs of runs, and whether requests of graphs carry their traces on. */
   traces: { contents: boolean; passesOn: boolean } | undefined;
   /** Whether clients hear where a graph failed. */
@@ -191,9 +194,9 @@ export class Executor {
 
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
-    const { host, publisher, eventLog, tracing, endedRuns, log } = this.#deps;
+    const { host, publisher, eventLog, tracing, endedRuns, ledger, log } = this.#deps;
     const more = {
-      ...endedRuns.decideMeasuring(attempt),
+      ...(ledger === undefined ? endedRuns.decideMeasuring(attempt) : { measures_usage: true }),
       ...buildSpanTrace(held.span, this.#deps.traces?.passesOn === true),
     };
     try {
@@ -209,7 +212,10 @@ export class Executor {
           },
           written: () => eventLog.waitUntilWritten(thread_id),
           spans: (spans) => tracing?.add(spans),
-          usage: (calls) => endedRuns.recordCalls(run_id, calls),
+          usage: (calls) => {
+            endedRuns.recordCalls(run_id, calls);
+            ledger?.add(held.run, calls);
+          },
           done: (outcome) => this.#handleEvent(held, { event: 'graph-ended', outcome }),
           gone: (loss) => this.#handleEvent(held, { event: 'thread-gone', loss }),
         },
@@ -308,6 +314,7 @@ export class Executor {
     held: HeldRun,
     { end, feedback }: Extract<Effect, { do: 'write-end' }>,
   ): Promise<LifeEvent> {
+    await this.#deps.ledger?.close(held.run);
     const written = await this.#writeEnd(held, end, feedback);
     if (written === 'to-roll-back') return { event: 'end-overruled' };
     const { more, status } = written;

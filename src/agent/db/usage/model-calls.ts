@@ -1,0 +1,137 @@
+import type { ModelCall } from '../../../schema/wire/wall/model-call.ts';
+import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
+import { buildRowsSql } from '../base/plans.ts';
+import type { Db } from '../base/pool.ts';
+
+/* This file keeps the calls of models, and sums them. Names and counts stay as they are in an encrypted database. */
+
+/** A call with the facts of its run. */
+export type StoredCall = ModelCall & {
+  run_id: string;
+  thread_id: string;
+  assistant_id: string | null;
+  graph_id: string;
+  revision: string | null;
+  user_id: string | null;
+};
+
+const NANO = 1_000_000_000;
+
+const COLUMNS: Record<string, string> = {
+  run_id: 'uuid',
+  call_id: 'uuid',
+  thread_id: 'uuid',
+  assistant_id: 'uuid',
+  graph_id: 'text',
+  revision: 'text',
+  user_id: 'text',
+  node: 'text',
+  ns: 'text',
+  provider: 'text',
+  model: 'text',
+  asked: 'text',
+  tier: 'text',
+  started_at: 'timestamptz',
+  milliseconds: 'integer',
+  status: 'text',
+  cached: 'boolean',
+  reported: 'boolean',
+  input: 'integer',
+  output: 'integer',
+  cache_read: 'integer',
+  cache_write: 'integer',
+  cache_write_1h: 'integer',
+  reasoning: 'integer',
+  audio_in: 'integer',
+  audio_out: 'integer',
+  cost_nano: 'bigint',
+};
+const NAMES = Object.keys(COLUMNS);
+
+const INSERT = `insert into gx.model_call (${NAMES.join(', ')}) select ${NAMES.join(', ')} from ${buildRowsSql(COLUMNS, 'c')}
+  on conflict do nothing`;
+
+/** Writes calls. One that is there already stays as it is. */
+export async function insertModelCalls(db: Db, calls: StoredCall[]): Promise<void> {
+  const rows = calls.map(buildRow);
+  await db.query({
+    name: 'model_call_insert',
+    text: INSERT,
+    values: NAMES.map((name) => rows.map((row) => row[name] ?? null)),
+  });
+}
+
+function buildRow({ id, start, tokens, cost_usd, ...call }: StoredCall): Record<string, unknown> {
+  const { input = 0, output = 0, ...details } = tokens ?? {};
+  return {
+    ...call,
+    call_id: id,
+    started_at: new Date(start),
+    cached: call.cached === true,
+    reported: tokens !== undefined,
+    input,
+    output,
+    cache_read: 0,
+    cache_write: 0,
+    cache_write_1h: 0,
+    reasoning: 0,
+    audio_in: 0,
+    audio_out: 0,
+    ...details,
+    cost_nano: call.cached === true ? 0 : cost_usd && Math.round(cost_usd * NANO),
+  };
+}
+
+const SUMS = `count(*)::int as calls, (count(*) filter (where status <> 'ok'))::int as failed,
+  (count(*) filter (where cached))::int as cached, (count(*) filter (where not reported))::int as unreported,
+  (count(*) filter (where cost_nano is null))::int as unpriced,
+  coalesce(sum(input), 0)::float8 as input, coalesce(sum(output), 0)::float8 as output,
+  coalesce(sum(cache_read), 0)::float8 as cache_read,
+  coalesce(sum(cache_write::bigint + cache_write_1h), 0)::float8 as cache_write,
+  coalesce(sum(reasoning), 0)::float8 as reasoning, (sum(cost_nano) / ${NANO}.0)::float8 as cost_usd`;
+
+const GROUPS: Record<UsageGroup, string> = {
+  day: `to_char(started_at at time zone 'UTC', 'YYYY-MM-DD')`,
+  assistant: 'assistant_id::text',
+  graph: 'graph_id',
+  user: 'user_id',
+  revision: 'revision',
+  provider: 'provider',
+  model: 'model',
+  node: 'node',
+};
+
+type Asked = { from: Date; to: Date; groups: UsageGroup[]; limit: number; offset: number };
+
+/** Sums the calls of a time by groups, in their order, and one group more than asked for where there is one. */
+export function sumUsage(db: Db, { from, to, groups, limit, offset }: Asked): Promise<UsageRow[]> {
+  const columns = groups.map((group) => `${GROUPS[group]} as "${group}"`);
+  const order = groups.map((_, at) => String(at + 1)).join(', ');
+  const by = groups.length === 0 ? '' : `group by ${order} order by ${order}`;
+  return db.query<UsageRow>({
+    text: `select ${[...columns, SUMS].join(', ')} from gx.model_call
+      where started_at >= $1 and started_at < $2 ${by} limit $3 offset $4`,
+    values: [from, to, limit + 1, offset],
+  });
+}
+
+/** Sums the calls of a thread. */
+export async function sumThreadUsage(db: Db, threadId: string): Promise<UsageSums> {
+  const [sums] = await db.query<UsageSums>({
+    name: 'thread_usage',
+    text: `select ${SUMS} from gx.model_call where thread_id = $1`,
+    values: [threadId],
+  });
+  return sums!;
+}
+
+/** Deletes calls that began so many days ago. Returns how many, at most `limit`. */
+export async function deleteOldCalls(db: Db, days: number, limit: number): Promise<number> {
+  const rows = await db.query({
+    name: 'model_call_expire',
+    text: `delete from gx.model_call where (run_id, call_id) in (
+      select run_id, call_id from gx.model_call where started_at < now() - $1 * interval '1 day' limit $2) returning 1`,
+    values: [days, limit],
+  });
+  return rows.length;
+}

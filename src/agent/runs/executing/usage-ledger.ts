@@ -1,0 +1,79 @@
+import { toError, Unavailable } from '../../../errors.ts';
+import type { Log } from '../../../log.ts';
+import type { ModelCall } from '../../../schema/wire/wall/model-call.ts';
+import { Batcher } from '../../db/base/batcher.ts';
+import type { Database } from '../../db/base/pool.ts';
+import type { Claimed } from '../../db/runs/leases.ts';
+import { insertModelCalls, type StoredCall } from '../../db/usage/model-calls.ts';
+import type { Json } from '../../../schema/json.ts';
+import { runFields } from '../../kernel/run-fields.ts';
+
+type OfRun = { calls: StoredCall[]; writing: Promise<void> | undefined };
+
+/** Writes the calls of models down while their runs are under way, so that a process that dies loses few of them. */
+export class UsageLedger {
+  readonly #batcher: Batcher<StoredCall[], undefined>;
+  readonly #log: Log;
+  readonly #unwritten = new Map<string, OfRun>();
+
+  constructor({ db, log }: { db: Database; log: Log }) {
+    this.#log = log;
+    this.#batcher = new Batcher(async (lists) => {
+      await insertModelCalls(db, lists.flat());
+      return lists.map(() => undefined);
+    });
+  }
+
+  /** Takes calls of a run, and begins to write them. */
+  add(run: Claimed, calls: ModelCall[]): void {
+    const of = this.#unwritten.get(run.run_id) ?? { calls: [], writing: undefined };
+    this.#unwritten.set(run.run_id, of);
+    of.calls.push(...calls.map((call) => ({ ...call, ...readRunFacts(run) })));
+    // Calls that the database does not take now are tried again at the end of the run.
+    of.writing ??= this.#write(of)
+      .catch(() => undefined)
+      .finally(() => (of.writing = undefined));
+  }
+
+  /**
+   * Settles when all calls of the run are written. Throws `Unavailable` while the database is away; calls that it
+   * refuses are left out, because a run does not fail for want of its bill.
+   */
+  async close(run: Claimed): Promise<void> {
+    const of = this.#unwritten.get(run.run_id);
+    if (of === undefined) return;
+    await of.writing;
+    await this.#write(of).catch((error: unknown) => {
+      if (error instanceof Unavailable) throw error;
+      const refused = { err: toError(error), ...runFields(run), calls: of.calls.length };
+      this.#log.warn(refused, 'calls of models could not be written; the usage lacks them');
+    });
+    this.#unwritten.delete(run.run_id);
+  }
+
+  async #write({ calls }: OfRun): Promise<void> {
+    while (calls.length > 0) {
+      const taken = calls.slice();
+      await this.#batcher.add(taken);
+      calls.splice(0, taken.length);
+    }
+  }
+}
+
+function readRunFacts({
+  run_id,
+  thread_id,
+  graph_id,
+  revision,
+  kwargs,
+}: Claimed): Omit<StoredCall, keyof ModelCall> {
+  const { assistant_id, langgraph_auth_user_id: user } = kwargs.config.configurable as Json;
+  return {
+    run_id,
+    thread_id,
+    graph_id,
+    revision,
+    assistant_id: typeof assistant_id === 'string' ? assistant_id : null,
+    user_id: typeof user === 'string' && user !== '' ? user : null,
+  };
+}

@@ -1,0 +1,77 @@
+import { Type, type Static } from 'typebox';
+import { buildLimitSchema } from './agent-types.ts';
+import { buildNullableSchema } from '../types.ts';
+
+/* The usage of models, summed over the calls of runs. */
+
+/** The fields by which calls can be grouped: each value has sums of its own. */
+export const USAGE_GROUPS = [
+  'day',
+  'assistant',
+  'graph',
+  'user',
+  'revision',
+  'provider',
+  'model',
+  'node',
+] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+const WORDS = USAGE_GROUPS.join('|');
+
+const buildMomentSchema = (description: string) =>
+  Type.Optional(Type.String({ format: 'date-time', maxLength: 40, description }));
+
+export const UsageQuery = Type.Object({
+  from: buildMomentSchema('The earliest beginning of a call. Default: 30 days ago.'),
+  to: buildMomentSchema('The time before which a call has begun. Default: now.'),
+  group_by: Type.Optional(
+    Type.String({
+      pattern: `^(${WORDS})(,(${WORDS}))*$`,
+      maxLength: 100,
+      description: `One or more of ${USAGE_GROUPS.join(', ')}, separated by commas. Days are those of UTC.`,
+    }),
+  ),
+  limit: buildLimitSchema(100),
+  offset: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
+});
+export type UsageQuery = Static<typeof UsageQuery>;
+
+const buildCountSchema = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const UsageSums = Type.Object({
+  calls: buildCountSchema('Calls of models, also those that failed.'),
+  failed: buildCountSchema('Calls that failed, or were cut off by the end of their run.'),
+  cached: buildCountSchema("Calls that LangChain's own cache has answered."),
+  unreported: buildCountSchema(
+    'Calls that report no tokens: their tokens are in none of these sums, and are not zero.',
+  ),
+  unpriced: buildCountSchema('Calls whose price nobody knows.'),
+  input: buildCountSchema('Tokens of prompts, with those of caches.'),
+  output: buildCountSchema('Tokens of answers, with those of reasoning.'),
+  cache_read: buildCountSchema('Tokens of prompts that a cache of the provider had.'),
+  cache_write: buildCountSchema('Tokens of prompts that were written to a cache.'),
+  reasoning: buildCountSchema('Tokens of reasoning.'),
+  cost_usd: buildNullableSchema(
+    Type.Number({
+      description: 'The price of the calls whose price is known. Null where none is known.',
+    }),
+  ),
+});
+export type UsageSums = Static<typeof UsageSums>;
+
+const buildGroupSchema = () => Type.Optional(buildNullableSchema(Type.String()));
+
+/** Sums of one group, with the values that make it one. */
+export const UsageRow = Type.Object({
+  ...UsageSums.properties,
+  day: buildGroupSchema(),
+  assistant: buildGroupSchema(),
+  graph: buildGroupSchema(),
+  user: buildGroupSchema(),
+  revision: buildGroupSchema(),
+  provider: buildGroupSchema(),
+  model: buildGroupSchema(),
+  node: buildGroupSchema(),
+});
+export type UsageRow = Static<typeof UsageRow>;

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { UsageRow } from '../../../src/schema/agent/usage.ts';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+
+/* Calls of models, as a server writes them down and sums them. Those of Python: test/python/usage.test.ts. */
+
+let database: TestDatabase;
+let agent: AgentProcess;
+
+const start = (env: Record<string, string>): Promise<AgentProcess> =>
+  startAgent({ database: database.uri, config: 'test/agent/revisions/graphs/gx.json', env });
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  agent = await start({ GX_USAGE: 'true' });
+});
+afterAll(async () => {
+  await agent.kill();
+  await database.drop();
+});
+
+const get = async <T>(path: string): Promise<T> =>
+  (await (await fetch(`${agent.url}${path}`)).json()) as T;
+
+const NOTHING = {
+  failed: 0,
+  cached: 0,
+  unreported: 0,
+  cache_read: 0,
+  cache_write: 0,
+  reasoning: 0,
+};
+
+async function ask(...models: string[]): Promise<string> {
+  const { thread_id } = await agent.client.threads.create();
+  await agent.client.runs.wait(thread_id, 'models', { input: { ask: models } });
+  return thread_id;
+}
+
+test('each call of a run is in the sums of its thread, in a graph within another one too', async () => {
+  const thread = await ask('telling', 'telling', 'text', 'silent', 'own', 'failing');
+  expect(await get(`/threads/${thread}/usage`)).toEqual({
+    ...NOTHING,
+    calls: 6,
+    failed: 1,
+    unreported: 2,
+    unpriced: 6,
+    input: 232,
+    output: 47,
+    cost_usd: null,
+  });
+  const [row] = await database.sql<{ ns: string; node: string }>(
+    `select distinct node, split_part(ns, ':', 1) as ns from gx.model_call where thread_id = '${thread}'`,
+  );
+  expect(row).toEqual({ node: 'models', ns: 'inner' });
+});
+
+test('an answer from a cache is a call that costs nothing', async () => {
+  const thread = await ask('cached', 'cached');
+  expect(await get(`/threads/${thread}/usage`)).toEqual({
+    ...NOTHING,
+    calls: 2,
+    cached: 1,
+    unpriced: 1,
+    input: 100,
+    output: 20,
+    cost_usd: 0,
+  });
+});
+
+test('a thread without models has used nothing', async () => {
+  const thread = await ask();
+  expect(await get(`/threads/${thread}/usage`)).toMatchObject({ calls: 0, cost_usd: null });
+});
+
+test('sums are grouped as asked, page by page', async () => {
+  const rows = await get<UsageRow[]>('/usage?group_by=model,node,graph');
+  expect(rows.find(({ model }) => model === 'own-model')).toMatchObject({
+    graph: 'models',
+    node: 'models',
+    calls: 1,
+    input: 25,
+    output: 5,
+  });
+  const whole = await get<UsageRow[]>('/usage');
+  expect(whole).toHaveLength(1);
+  expect(rows.reduce((sum, { calls }) => sum + calls, 0)).toBe(whole[0]!.calls);
+  const page = await fetch(`${agent.url}/usage?group_by=model&limit=1`);
+  expect(page.headers.get('x-pagination-next')).toBe('1');
+  expect(await page.json()).toHaveLength(1);
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await get('/usage?group_by=day')).toMatchObject([{ day: today }]);
+  expect(await get('/usage?to=2020-01-01T00:00:00Z')).toMatchObject([{ calls: 0 }]);
+});
+
+test.each([
+  ['group_by=weather', 'group_by'],
+  ['group_by=day,,model', 'group_by'],
+  ['from=yesterday', 'from'],
+  ['from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z', 'from'],
+  ['limit=100000', 'limit'],
+])('?%s is refused by its field', async (query, field) => {
+  const answer = await fetch(`${agent.url}/usage?${query}`);
+  expect(answer.status).toBe(422);
+  expect(JSON.stringify(await answer.json())).toContain(field);
+});
+
+test('calls outlive their thread', async () => {
+  const thread = await ask('telling');
+  await agent.client.threads.delete(thread);
+  const [row] = await database.sql<{ count: number }>(
+    `select count(*)::int as count from gx.model_call where thread_id = '${thread}'`,
+  );
+  expect(row).toEqual({ count: 1 });
+});
+
+test('a call is deleted after the days that it is kept', async () => {
+  const sweeping = await startAgent({
+    database: database.uri,
+    config: 'test/agent/expiry/graphs/gx.json',
+    env: { GX_USAGE_KEEP_DAYS: '10' },
+  });
+  const insert = (days: number): Promise<unknown> =>
+    database.sql(`insert into gx.model_call (run_id, call_id, thread_id, graph_id, started_at,
+        milliseconds, status, cached, reported)
+      values (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'old',
+        now() - interval '${days} days', 1, 'ok', false, false)`);
+  await insert(9);
+  await insert(11);
+  await expect
+    .poll(() => database.sql(`select 1 from gx.model_call where graph_id = 'old'`))
+    .toHaveLength(1);
+  await sweeping.kill();
+});
+
+test('a server that does not measure writes nothing down', async () => {
+  const [before] = await get<UsageRow[]>('/usage');
+  const other = await start({});
+  await agent.kill();
+  agent = other;
+  await ask('telling');
+  expect(await get('/usage')).toEqual([before]);
+});
