@@ -36,6 +36,17 @@ function listWideLines(page: string): string[] {
     });
 }
 
+/** Pages that users read. Decisions and the changelog of earlier versions keep their words. */
+const READ = /^(README\.md|examples\/|charts\/|docs\/(?!decisions))/;
+/** Verbs of position, and other private words, for which the field has a term. */
+const STUMBLES: readonly (readonly [words: RegExp, advice: string])[] = [
+  [/\b(?:go|goes|serve|serves) on\b(?! to\b)/g, 'Write continue, or keep serving'],
+  [/\b(?:give|gives|gave|given) up\b/g, 'Write abort, drop, fail or stop'],
+  [/\b(?:is|are) away\b/g, 'Write that it does not answer, or is down'],
+  [/\b(?:lie|lies|stand|stands) (?:in|at|on|below|before|beside)\b/g, 'Write is'],
+  [/\bsigns? of life\b/g, 'Write heartbeat, or name the data that arrives'],
+];
+
 /** Blocks of code and headings, which other pages link to. */
 const NO_SENTENCES = /^ *```[\s\S]*?^ *```|^#.*/gm;
 
@@ -44,10 +55,20 @@ function listOddWords(file: string): string[] {
   const text = file.endsWith('.md')
     ? whole.replaceAll(NO_SENTENCES, (part) => part.replaceAll(/./g, ' '))
     : whole;
-  return [...checkWords(text), ...checkClauses(maskLineStarts(text))]
+  return [...checkWords(text), ...checkClauses(maskLineStarts(text)), ...checkStumbles(file, text)]
     .toSorted((a, b) => a.index - b.index)
     .map(({ index, message }) => `${file}:${text.slice(0, index).split('\n').length} ${message}`);
 }
+
+const checkStumbles = (file: string, text: string): { index: number; message: string }[] =>
+  READ.test(file)
+    ? STUMBLES.flatMap(([words, advice]) =>
+        [...maskLineStarts(text).matchAll(words)].map(({ 0: found, index }) => ({
+          index,
+          message: `A native reader stumbles over "${found}". ${advice}.`,
+        })),
+      )
+    : [];
 
 async function main(): Promise<void> {
   const exclude = ['**/node_modules/**', 'dev/cluster/parts/**', 'charts/*/templates/crds/**'];

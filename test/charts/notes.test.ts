@@ -44,7 +44,7 @@ test.each<[string, object, string[]]>([
     { controlPlane: { route: { kind: 'Ingress', host: 'gx.example.com' } } },
     ['http://gx.example.com'],
   ],
-  ['all namespaces', { watchAllNamespaces: true }, ["need the consent of their namespace's owner"]],
+  ['all namespaces', { watchAllNamespaces: true }, ["need the permission of their namespace's owner"]],
   [
     'builds',
     { builds },
@@ -63,7 +63,7 @@ test.each<[string, object, string[]]>([
   [
     'a console without https',
     { console: { route: { kind: 'Ingress', host: 'gx.example.com' } } },
-    ['it takes no keys'],
+    ['it accepts no keys'],
   ],
   ['no gateway', { gateway: { enabled: false } }, ['no deployment sleeps']],
   ['keys by exec', { controlPlane: { apiKeysByExec: true } }, ['exec deploy/gx-control-plane']],
