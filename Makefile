@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-ag-ui test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release counts generate golden pin-bases console-page fmt clean
+.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-ag-ui test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release counts generate prices golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -188,6 +188,9 @@ generate: install ## write the files that come from src/schema and the access ru
 golden: install ## rewrite the golden files, those of kubectl's answers on a real API server; the diff is the review
 	@vitest run --project unit --update
 	@vitest run --project kube test/operator/kubectl-answers.test.ts --update
+
+prices: install ## the table of model prices from the newest genai-prices of npm, and recorded prices that its test compares
+	@node dev/prices/main.ts
 
 console-page: install ## build the page of the console into dist/console, where the console process finds it
 	@node dev/console/build.ts

@@ -29,7 +29,7 @@ function runTsc(...args: string[]): void {
 export async function compile(): Promise<void> {
   rmSync('lib', { recursive: true, force: true });
   runTsc('-p', 'tsconfig.package.json');
-  for (const file of globSync('src/agent/**/*.sql'))
+  for (const file of globSync('src/agent/**/*.{sql,json}'))
     cpSync(file, path.join('lib', path.relative('src', file)));
   writePage(await bundlePage('studio'), 'dist/studio', { compressed: false });
 }

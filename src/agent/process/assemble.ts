@@ -24,6 +24,7 @@ import { Pump, type PumpDeps } from '../queue/pump.ts';
 import { openTickets } from '../queue/tickets.ts';
 import { DeadWorkers } from '../runs/executing/dead-workers.ts';
 import { EndedRuns } from '../runs/executing/ended-runs.ts';
+import { Prices } from '../prices/table.ts';
 import { UsageLedger } from '../runs/executing/usage-ledger.ts';
 import { Executor } from '../runs/executing/executor.ts';
 import { buildAddressResolver } from '../runs/making/feedback.ts';
@@ -159,7 +160,9 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     tracing,
     traces: config.tracing,
     tellsStacks: config.localPages !== undefined,
-    ledger: config.usage.isMeasured ? new UsageLedger({ db, log }) : undefined,
+    ledger: config.usage.isMeasured
+      ? new UsageLedger({ db, prices: new Prices(), log })
+      : undefined,
   });
   const pump = new Pump({
     db,

@@ -69,6 +69,19 @@ test('an answer from a cache is a call that costs nothing', async () => {
   });
 });
 
+test('a call of a model that the table knows has its price', async () => {
+  const thread = await ask('priced');
+  // A million tokens are 2 dollars into gpt-4.1, and 8 out of it.
+  expect(await get(`/threads/${thread}/usage`)).toMatchObject({
+    calls: 1,
+    unpriced: 0,
+    cost_usd: (100 * 2 + 20 * 8) / 1e6,
+  });
+  expect(
+    await database.sql(`select cost_from from gx.model_call where thread_id = '${thread}'`),
+  ).toEqual([{ cost_from: expect.stringMatching(/^table of \d{4}-\d\d-\d\d$/) as string }]);
+});
+
 test('a thread without models has used nothing', async () => {
   const thread = await ask();
   expect(await get(`/threads/${thread}/usage`)).toMatchObject({ calls: 0, cost_usd: null });

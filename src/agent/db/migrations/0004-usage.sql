@@ -30,8 +30,10 @@ create table gx.model_call (
   reasoning integer not null default 0,
   audio_in integer not null default 0,
   audio_out integer not null default 0,
-  -- Billionths of a US dollar, where the provider reports a price. Null: nobody knows.
+  -- Billionths of a US dollar. Null: nobody knows.
   cost_nano bigint,
+  -- Where the price is from: the provider's own word, or the table of prices of a day.
+  cost_from text,
   primary key (run_id, call_id)
 );
 create index model_call_started_at on gx.model_call using brin (started_at);

@@ -13,8 +13,11 @@ export type StoredCall = ModelCall & {
   graph_id: string;
   revision: string | null;
   user_id: string | null;
+  /** Billionths of a US dollar, and where that is from. */
+  cost: { nano: number; from: string } | undefined;
 };
 
+/** Billionths in one. */
 const NANO = 1_000_000_000;
 
 const COLUMNS: Record<string, string> = {
@@ -45,6 +48,7 @@ const COLUMNS: Record<string, string> = {
   audio_in: 'integer',
   audio_out: 'integer',
   cost_nano: 'bigint',
+  cost_from: 'text',
 };
 const NAMES = Object.keys(COLUMNS);
 
@@ -61,7 +65,7 @@ export async function insertModelCalls(db: Db, calls: StoredCall[]): Promise<voi
   });
 }
 
-function buildRow({ id, start, tokens, cost_usd, ...call }: StoredCall): Record<string, unknown> {
+function buildRow({ id, start, tokens, cost, ...call }: StoredCall): Record<string, unknown> {
   const { input = 0, output = 0, ...details } = tokens ?? {};
   return {
     ...call,
@@ -78,7 +82,8 @@ function buildRow({ id, start, tokens, cost_usd, ...call }: StoredCall): Record<
     audio_in: 0,
     audio_out: 0,
     ...details,
-    cost_nano: call.cached === true ? 0 : cost_usd && Math.round(cost_usd * NANO),
+    cost_nano: cost?.nano,
+    cost_from: cost?.from,
   };
 }
 

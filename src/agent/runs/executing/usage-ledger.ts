@@ -7,6 +7,7 @@ import type { Claimed } from '../../db/runs/leases.ts';
 import { insertModelCalls, type StoredCall } from '../../db/usage/model-calls.ts';
 import type { Json } from '../../../schema/json.ts';
 import { runFields } from '../../kernel/run-fields.ts';
+import type { Prices } from '../../prices/table.ts';
 
 type OfRun = { calls: StoredCall[]; writing: Promise<void> | undefined };
 
@@ -14,10 +15,17 @@ type OfRun = { calls: StoredCall[]; writing: Promise<void> | undefined };
 export class UsageLedger {
   readonly #batcher: Batcher<StoredCall[], undefined>;
   readonly #log: Log;
+  readonly #prices: Prices;
   readonly #unwritten = new Map<string, OfRun>();
 
-  constructor({ db, log }: { db: Database; log: Log }) {
+  constructor({ db, prices, log }: { db: Database; prices: Prices; log: Log }) {
     this.#log = log;
+    this.#prices = prices;
+    if (prices.isOld(new Date()))
+      log.warn(
+        { date: prices.date },
+        'the prices of models are of more than 180 days ago: newer models have none',
+      );
     this.#batcher = new Batcher(async (lists) => {
       await insertModelCalls(db, lists.flat());
       return lists.map(() => undefined);
@@ -28,7 +36,13 @@ export class UsageLedger {
   add(run: Claimed, calls: ModelCall[]): void {
     const of = this.#unwritten.get(run.run_id) ?? { calls: [], writing: undefined };
     this.#unwritten.set(run.run_id, of);
-    of.calls.push(...calls.map((call) => ({ ...call, ...readRunFacts(run) })));
+    of.calls.push(
+      ...calls.map((call) => ({
+        ...call,
+        ...readRunFacts(run),
+        cost: this.#findCost(call),
+      })),
+    );
     // Calls that the database does not take now are tried again at the end of the run.
     of.writing ??= this.#write(of)
       .catch(() => undefined)
@@ -51,6 +65,15 @@ export class UsageLedger {
     this.#unwritten.delete(run.run_id);
   }
 
+  /** Returns the price of a call: that of its provider, or else that of the table. */
+  #findCost({ cached, cost_usd, tokens, start, provider, model }: ModelCall): StoredCall['cost'] {
+    if (cached === true) return { nano: 0, from: 'cache' };
+    if (cost_usd !== undefined) return { nano: Math.round(cost_usd * 1e9), from: 'provider' };
+    const at = new Date(start);
+    const nano = tokens && this.#prices.computeCost({ provider, model, tokens, at });
+    return nano === undefined ? undefined : { nano, from: `table of ${this.#prices.date}` };
+  }
+
   async #write({ calls }: OfRun): Promise<void> {
     while (calls.length > 0) {
       const taken = calls.slice();
@@ -66,7 +89,7 @@ function readRunFacts({
   graph_id,
   revision,
   kwargs,
-}: Claimed): Omit<StoredCall, keyof ModelCall> {
+}: Claimed): Omit<StoredCall, keyof ModelCall | 'cost'> {
   const { assistant_id, langgraph_auth_user_id: user } = kwargs.config.configurable as Json;
   return {
     run_id,

@@ -39,6 +39,13 @@ class TellingText extends BaseLLM {
   }
 }
 
+/** One that a provider of the table of prices has. */
+class Priced extends Telling {
+  override getLsParams(): { ls_provider: string; ls_model_name: string; ls_model_type: 'chat' } {
+    return { ls_provider: 'openai', ls_model_name: 'gpt-4.1-2025-04-14', ls_model_type: 'chat' };
+  }
+}
+
 /** One that fails. */
 class Failing extends Telling {
   override _generate(): Promise<ChatResult> {
@@ -50,6 +57,7 @@ const models = {
   telling: new Telling({}),
   text: new TellingText({}),
   silent: new FakeListChatModel({ responses: ['yes'] }),
+  priced: new Priced({}),
   cached: new Telling({ cache: new InMemoryCache() }),
   failing: new Failing({ maxRetries: 0 }),
 };
