@@ -27,10 +27,6 @@ const computeMinGrowth = (heap: number): number => Math.max(8 * 1024 * 1024, hea
  */
 const PATIENCE = 3;
 
-type Look = {
-  /** 0 to 1 since the last look. */ utilization: number;
-  /** Bytes that the heap takes. */ heap: number;
-};
 export type Rest = { looks: number; heap: number };
 
 /** The state before the first look, which alone is enough to find the thread at rest. */
@@ -40,7 +36,13 @@ export const STARTED: Rest = { looks: PATIENCE - 1, heap: 0 };
  * Returns whether to collect now, and the values to remember until the next look. The `heap` of a rest is the smallest
  * since the last collection.
  */
-export function decideCollection({ looks, heap }: Rest, now: Look): Rest & { collect: boolean } {
+export function decideCollection(
+  { looks, heap }: Rest,
+  now: {
+    /** 0 to 1 since the last look. */ utilization: number;
+    /** Bytes that the heap takes. */ heap: number;
+  },
+): Rest & { collect: boolean } {
   const inRow = now.utilization < RESTING ? looks + 1 : 0;
   const least = Math.min(heap, now.heap);
   return {

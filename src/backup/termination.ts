@@ -6,15 +6,14 @@ import { formatTerminationMessage } from '../schema/wire/termination-message.ts'
 import { giveUp } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 
-type Reported = Pick<StoreJobConfig, 'pipe' | 'copier' | 'terminationLog' | 'keys'> & {
-  encryptionKeys?: readonly string[];
-};
 /** `reason` and `what` describe a failure that nobody has named. */
 type Work = { reason: string; what: string; signal: AbortSignal; work: () => Promise<object> };
 
 /** Does the work of a Job and reports how it ended. After a failure the other containers stop, too. */
 export async function runAndReport(
-  config: Reported,
+  config: Pick<StoreJobConfig, 'pipe' | 'copier' | 'terminationLog' | 'keys'> & {
+    encryptionKeys?: readonly string[];
+  },
   { signal, work, ...otherwise }: Work,
 ): Promise<void> {
   const secrets = [

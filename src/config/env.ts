@@ -35,8 +35,6 @@ export class LentEnvironment {
   }
 }
 
-type Parsed<T> = { ok: T } | { problem: string };
-
 /** Reads typed settings and collects every problem, so that a start fails once, with all of them. */
 export class SettingsReader {
   readonly #env: Env;
@@ -133,7 +131,11 @@ export class SettingsReader {
       throw new StartError(`Configuration: ${this.#problems.join('; ')}.`);
   }
 
-  #parse<T>(names: string[], fallback: T, parse: (text: string) => Parsed<T>): T {
+  #parse<T>(
+    names: string[],
+    fallback: T,
+    parse: (text: string) => { ok: T } | { problem: string },
+  ): T {
     const name = names.find((candidate) => this.#env[candidate] !== undefined);
     const value = name === undefined ? undefined : this.#env[name];
     if (value === undefined) return fallback;

@@ -45,11 +45,9 @@ export function wrapReadsInTurn(kube: CountedKube, readerOf: Reader): CountedKub
   };
 }
 
-type Listing<T extends KubeObject> = { kind: Kind<T>; options: ListOptions | undefined };
-
 async function listAll<T extends KubeObject>(
   list: Kube['list'],
-  { kind, options }: Listing<T>,
+  { kind, options }: { kind: Kind<T>; options: ListOptions | undefined },
   signal?: AbortSignal,
 ): Promise<T[]> {
   const items: T[] = [];

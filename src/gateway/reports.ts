@@ -26,9 +26,6 @@ const BOUNDS: ReportBounds = { each: 8 * MEBIBYTE, all: 48 * MEBIBYTE, page: MEB
 /** Arrivals that newer ones have replaced are forgotten together, when there are more of them than of the others. */
 const REPLACED = 1000;
 
-/** Where a reader stands. `key`: that by which the gateway signs, for the answer. */
-type Since = { cursor?: number; instance?: string; key?: string };
-
 /**
  * Keeps the last report of each process of each deployment for some time. Nothing is stored: each process reports
  * again, so a gateway that is replaced knows all within half a minute. A deployment that has too many processes
@@ -102,7 +99,16 @@ export class Reports {
    * Returns, as JSON, the reports that have arrived since a page was read, without those that newer ones have replaced.
    * A page that is full says so, and its cursor is where the next one begins.
    */
-  formatSince({ cursor, instance, key }: Since): string {
+  formatSince({
+    cursor,
+    instance,
+    key,
+  }: {
+    cursor?: number;
+    instance?: string;
+    /** That by which the gateway signs, for the answer. */
+    key?: string;
+  }): string {
     const now = this.#clock();
     this.#dropBefore(now - REPORT_LIFE * 1000);
     const after = instance === this.#instance ? (cursor ?? 0) : 0;

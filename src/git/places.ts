@@ -6,12 +6,16 @@ import type { ConfiguredIntegration } from '../schema/platform/source/git-connec
 export type GitPlaces = { isListed: (url: URL) => boolean } & Pick<Lookups, 'resolveAddresses'> &
   Partial<{ proxies: Proxies | undefined }>;
 
-/** `gitHosts` are addresses of hosts, such as `https://git.example.com`. */
-type Listing = { gitHosts: readonly string[]; gitIntegrations: readonly ConfiguredIntegration[] };
-
 /** Returns the places of an installation: it lists hosts itself, and by the connections of its own settings. */
 export function buildGitPlaces(
-  { gitHosts, gitIntegrations }: Listing,
+  {
+    gitHosts,
+    gitIntegrations,
+  }: {
+    /** Addresses of hosts, such as `https://git.example.com`. */
+    gitHosts: readonly string[];
+    gitIntegrations: readonly ConfiguredIntegration[];
+  },
   lookups: Lookups,
 ): GitPlaces {
   const named = gitIntegrations.flatMap(({ host, api_url: api, repos = [] }) => [

@@ -95,15 +95,13 @@ export function createControllers({
   return [deployments, revisions, createListenerController({ deps, queues, metrics }, shared)];
 }
 
-type Shared = Pick<
-  ControllerOptions<RevisionResource, NonNullable<RevisionResource['status']>>,
-  'kube' | 'record' | 'log' | 'clock'
->;
-
 /** Creates the controller that reports of Listeners, whose namespaces are read in no hurry. */
 function createListenerController(
   { deps, queues, metrics }: Pick<ControllersOptions, 'deps' | 'queues' | 'metrics'>,
-  shared: Shared,
+  shared: Pick<
+    ControllerOptions<RevisionResource, NonNullable<RevisionResource['status']>>,
+    'kube' | 'record' | 'log' | 'clock'
+  >,
 ): Running {
   return new Controller({
     ...shared,

@@ -157,8 +157,6 @@ const runSweeps = (options: SweepOptions, signal: AbortSignal): Promise<unknown>
 
 type End = 'stopped' | 'lost';
 
-type TracedOptions = OperatorOptions & { tracing: Tracing | undefined };
-
 /**
  * Milliseconds that an object rests after a reconcile. A pod that starts changes its owners five times within a moment,
  * and the operator's own writes come back as changes.
@@ -166,7 +164,14 @@ type TracedOptions = OperatorOptions & { tracing: Tracing | undefined };
 const PACE = 100;
 
 function createParts(
-  { config, kube, log, tracing, times = {}, ...given }: TracedOptions,
+  {
+    config,
+    kube,
+    log,
+    tracing,
+    times = {},
+    ...given
+  }: OperatorOptions & { tracing: Tracing | undefined },
   metrics: OperatorMetrics,
 ) {
   const table = given.table ?? OPERATOR_KINDS;
@@ -283,14 +288,15 @@ function measure(metrics: OperatorMetrics, caches: Caches): void {
 }
 
 type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
-type Reports = Pick<
-  ConstructorParameters<typeof WorkFollower>[0],
-  'gateways' | 'observer' | 'lagged'
-> & { ports: PortKeeper };
 
 const createWorkFollower = (
   { caches, settings, queues, log }: Following,
-  { ports, ...reports }: Reports,
+  {
+    ports,
+    ...reports
+  }: Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer' | 'lagged'> & {
+    ports: PortKeeper;
+  },
 ): WorkFollower =>
   new WorkFollower({
     ...reports,

@@ -61,15 +61,6 @@ const schemaName = `${['dev.gx', ...API_VERSION.split('/').slice(1)].join('.')}.
 const getFormerVersion = ({ metadata }: LeaseObject): string =>
   metadata.annotations?.[OPERATOR_VERSION] ?? FIRST_VERSION;
 
-type FoundVersions = {
-  /** Of this operator. */
-  own: string;
-  /** Of the custom resource definitions, where they name one. */
-  definitions: string | undefined;
-  /** Of the operator that led here last. Undefined if none did. */
-  former: string | undefined;
-};
-
 /** The first release. Its operator and its definitions do not say which version they are. */
 const FIRST_VERSION = '0.1.0';
 
@@ -80,7 +71,14 @@ export function explainUnsupportedJump({
   own,
   definitions,
   former,
-}: FoundVersions): string | undefined {
+}: {
+  /** Of this operator. */
+  own: string;
+  /** Of the custom resource definitions, where they name one. */
+  definitions: string | undefined;
+  /** Of the operator that led here last. Undefined if none did. */
+  former: string | undefined;
+}): string | undefined {
   const [mine, defined, led] = [
     parseMinorVersion(own),
     parseMinorVersion(definitions),

@@ -107,15 +107,13 @@ export type ResourceForm<T> = { [K in keyof T as CamelKey<K>]?: Exclude<T[K], nu
 export const toCamelKey = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-type ResourceFormSchema<S extends TObject> = TUnsafe<ResourceForm<Static<S>>> & {
-  properties: Record<string, TSchema>;
-};
-
 /** Returns the custom resource's schema of a REST record, with the same fields and bounds. */
 export function toResourceSchema<S extends TObject>(
   schema: S,
   omit: string[] = [],
-): ResourceFormSchema<S> {
+): TUnsafe<ResourceForm<Static<S>>> & {
+  properties: Record<string, TSchema>;
+} {
   const entries = Object.entries(schema.properties as Record<string, TSchema>).filter(
     ([name]) => !omit.includes(name),
   );

@@ -11,11 +11,6 @@ import type { HeardReport } from '../schema/wire/work-summary.ts';
 export type KeptEntry = HeardReport & { from: string; extra: number };
 
 type Entries<Entry> = { entries: Map<string, Entry>; newestQueue?: Entry; newestGate?: Entry };
-type Options<Entry> = {
-  bounds: BytesBounds;
-  /** Called when a process is forgotten, because its last report is old, or it is one too many. */
-  dropped?: (deployment: string, entry: Entry) => void;
-};
 
 /**
  * The last report of each process of each deployment, bounded by bytes: of a deployment that has too many, the process
@@ -29,7 +24,14 @@ export class LastReports<Entry extends KeptEntry> {
   readonly #dropped: (deployment: string, entry: Entry) => void;
   #count = 0;
 
-  constructor({ bounds, dropped = () => undefined }: Options<Entry>) {
+  constructor({
+    bounds,
+    dropped = () => undefined,
+  }: {
+    bounds: BytesBounds;
+    /** Called when a process is forgotten, because its last report is old, or it is one too many. */
+    dropped?: (deployment: string, entry: Entry) => void;
+  }) {
     this.#bytes = new KeptBytes(bounds);
     this.#dropped = dropped;
   }

@@ -1,4 +1,4 @@
 // at: src/operator/revision/planted.ts
 // rule: pure
-import { kinds } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kinds.ts';
 export const planted = kinds;

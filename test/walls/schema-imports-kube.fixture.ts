@@ -1,4 +1,4 @@
 // at: src/schema/planted.ts
 // rule: directions
-import { kinds } from '../kube/kube.ts';
+import { kinds } from '../kube/kinds.ts';
 export const planted = kinds;

@@ -40,8 +40,11 @@ export const listQuestions = (interrupts: Json): AskedQuestion[] =>
 export const toTaskState = ({ status, waits }: TaskFacts['run']): StateOfTask =>
   waits ? 'INPUT_REQUIRED' : OF_STATUS[status];
 
-type Part = { metadata?: Json } & ({ text: string } | { data: unknown } | FilePart);
-type FilePart = { mediaType?: string; filename?: string } & ({ raw: string } | { url: string });
+type Part = { metadata?: Json } & (
+  | { text: string }
+  | { data: unknown }
+  | ({ mediaType?: string; filename?: string } & ({ raw: string } | { url: string }))
+);
 
 /** Returns the task as version 1.0 writes it, from which the package makes that of 0.3. */
 export function buildTaskForm({ id, run, state }: TaskFacts): Json {

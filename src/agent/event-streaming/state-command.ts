@@ -9,11 +9,6 @@ import type { Json } from '../../schema/json.ts';
 
 export type StateCommandDeps = { db: Db; pinnedCalls: PinnedCalls };
 
-type State = {
-  values: unknown;
-  checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string } | null;
-};
-
 export async function readStateOf(
   { db, pinnedCalls }: StateCommandDeps,
   threadId: string,
@@ -28,7 +23,10 @@ export async function readStateOf(
   const { json } = await pinnedCalls.call({ ...head, graph_id: head.graph_id }, 'state', {
     checkpoint,
   });
-  const state = JSON.parse(json) as State;
+  const state = JSON.parse(json) as {
+    values: unknown;
+    checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string } | null;
+  };
   const { checkpoint_id: id, checkpoint_ns: ns } = state.checkpoint ?? {};
   if (place.length > 0 && !id)
     throw new CommandError(

@@ -40,12 +40,6 @@ export function buildLocalCors(settings: Cors): Cors {
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i;
 
-type LocalPages = {
-  loopback: boolean;
-  /** True for routes of the user's own, which take forms and files, too. */
-  takesAnyBody?: (method: string, path: string) => boolean;
-};
-
 /** The values that a browser sends for a request that no other page has made; programs send none (Fetch Metadata). */
 const OWN_SITES = new Set(['', 'none', 'same-origin']);
 
@@ -58,7 +52,14 @@ const isOriginHidden = (origin: string, site: string): boolean =>
  */
 export function buildLocalPageGuard(
   settings: Cors,
-  { loopback, takesAnyBody = () => false }: LocalPages,
+  {
+    loopback,
+    takesAnyBody = () => false,
+  }: {
+    loopback: boolean;
+    /** True for routes of the user's own, which take forms and files, too. */
+    takesAnyBody?: (method: string, path: string) => boolean;
+  },
 ): NonNullable<AppOptions<AgentCaller>['middleware']>[number] {
   const permits = buildOriginCheck(settings);
   return async (ctx, next) => {

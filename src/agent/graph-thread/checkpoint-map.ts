@@ -7,8 +7,6 @@ import type { Saver } from './checkpoints/saver.ts';
  * one. Without it LangGraph begins at the end of the thread, where there may be nothing to do.
  */
 
-type Config = { configurable: Record<string, unknown> };
-
 /** Returns the map of a subgraph's checkpoint, whose metadata name those around it; none at the thread's own graph. */
 export function buildMap(
   { checkpoint_ns: namespace, checkpoint_id }: { checkpoint_ns?: unknown; checkpoint_id?: unknown },
@@ -28,7 +26,10 @@ export function buildMap(
  * Returns the call with the map of the subgraph's checkpoint that it names without one. Throws `Rejected` where nothing
  * says where the thread was then.
  */
-export async function completeCheckpoint<C extends Config>(config: C, saver: Saver): Promise<C> {
+export async function completeCheckpoint<C extends { configurable: Record<string, unknown> }>(
+  config: C,
+  saver: Saver,
+): Promise<C> {
   const { thread_id, checkpoint_ns, checkpoint_id, checkpoint_map } = config.configurable;
   if (!checkpoint_ns || !checkpoint_id || checkpoint_map) return config;
   const find = (namespace: unknown, id?: unknown) =>

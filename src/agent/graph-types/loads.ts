@@ -9,19 +9,20 @@ import { askProcess } from '../kernel/ask-process.ts';
 /** Milliseconds that loading may take in each language. The server alone loads modules that wait for a service. */
 const PATIENCE = 30_000;
 
-/** `python` is where Python runs, or why it can't. */
-type Trial = {
-  graphs: readonly GraphSource[];
-  /** Of gx.json. */ folder: string;
-  python: PythonPlace | { fault: string };
-};
-
 /**
  * Loads the modules of graphs once, without the settings of a deployment. Throws a `StartError` for those that no
  * setting can help: their syntax is wrong, or they import a file that is not there.
  */
 export async function proveLoading(
-  { graphs, folder, python }: Trial,
+  {
+    graphs,
+    folder,
+    python,
+  }: {
+    graphs: readonly GraphSource[];
+    /** Of gx.json. */ folder: string;
+    python: PythonPlace | { fault: string };
+  },
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {

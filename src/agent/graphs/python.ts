@@ -23,8 +23,6 @@ export type PythonPlace = {
   /** Folders of modules behind all others. */
   importFolders: readonly string[];
 };
-/** Whether the runner runs graphs, or the user's own code beside them. */
-type Role = { role?: 'graphs' | 'user-code' };
 
 /** Returns the interpreter of graphs in Python, as the settings and the files of this machine say. */
 export const choosePython = (settings: PythonSettings, folder: string): Interpreter =>
@@ -66,7 +64,14 @@ export const buildModuleVariables = ({
 /** Returns how Python is run. Modules of the user are found in the folder of gx.json and by the user's own path. */
 export const buildPythonRunner = (
   place: PythonPlace,
-  { megabytes, role = 'graphs' }: { megabytes: number | undefined } & Role,
+  {
+    megabytes,
+    role = 'graphs',
+  }: {
+    megabytes: number | undefined;
+    /** Whether the runner runs graphs, or the user's own code beside them. */
+    role?: 'graphs' | 'user-code';
+  },
 ): RunnerCommand => ({
   command: [place.program, '-m', 'gx_runner', ...(role === 'graphs' ? [] : [role])],
   folder: place.folder,

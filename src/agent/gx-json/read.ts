@@ -206,16 +206,18 @@ const addProject = (
     ? env
     : { ...env, LANGSMITH_PROJECT: project };
 
-type Environment = {
-  env: Record<string, string>;
-  /** The remedy for a file that is not there. */ absent?: string;
-};
-
 /**
  * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks the server
  * for nothing. Repositories leave the file out, so a langgraph.json does without it.
  */
-function readEnvironment({ env }: GxJson, file: string, python: boolean): Environment {
+function readEnvironment(
+  { env }: GxJson,
+  file: string,
+  python: boolean,
+): {
+  env: Record<string, string>;
+  /** The remedy for a file that is not there. */ absent?: string;
+} {
   if (env === undefined || Array.isArray(env)) return { env: {} };
   if (typeof env !== 'string') return { env };
   const place = path.resolve(path.dirname(file), env);

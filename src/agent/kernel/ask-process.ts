@@ -3,14 +3,6 @@ import { getPriority, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { readUserCodeEnv } from '../../config/env.ts';
 
-type ProcessLimits = {
-  /** The folder that the process works in. */
-  folder: string;
-  /** Milliseconds after which the process is killed. */
-  within: number;
-  signal: AbortSignal;
-};
-
 /** Megabytes of heap: more than the types of a large project take. */
 const HEAP = 1024;
 /** The niceness of the process, which yields to runs because clients wait for those. */
@@ -24,7 +16,17 @@ const LAST_WORDS = 500;
 export async function askProcess<HandlerQuestion extends object, Answer>(
   module: URL,
   question: HandlerQuestion,
-  { folder, within, signal }: ProcessLimits,
+  {
+    folder,
+    within,
+    signal,
+  }: {
+    /** The folder that the process works in. */
+    folder: string;
+    /** Milliseconds after which the process is killed. */
+    within: number;
+    signal: AbortSignal;
+  },
 ): Promise<Answer> {
   const child = fork(module, {
     cwd: folder,

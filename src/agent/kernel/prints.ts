@@ -4,15 +4,6 @@ import { createGraphLog, type Log } from '../../log.ts';
 /** The methods of the console by the levels of their lines; those that are not here call one of these. */
 const LEVELS = { error: 'error', warn: 'warn', info: 'info', log: 'info', debug: 'info' } as const;
 
-type Options = {
-  /** Whether other lines become lines of our log, too, because a person reads all of them in one form. */
-  always: boolean;
-  /** Returns the ids of the run under way; there are none while a module loads. */
-  idsNow?: () => object;
-  /** Returns the node of the graph that is under way. */
-  nodeNow?: () => { node?: string };
-};
-
 const buildNoFields = (): object => ({});
 
 /**
@@ -22,7 +13,18 @@ const buildNoFields = (): object => ({});
 export function serveConsole(
   log: Log,
   console: Console,
-  { always, idsNow = buildNoFields, nodeNow = buildNoFields }: Options,
+  {
+    always,
+    idsNow = buildNoFields,
+    nodeNow = buildNoFields,
+  }: {
+    /** Whether other lines become lines of our log, too, because a person reads all of them in one form. */
+    always: boolean;
+    /** Returns the ids of the run under way; there are none while a module loads. */
+    idsNow?: () => object;
+    /** Returns the node of the graph that is under way. */
+    nodeNow?: () => { node?: string };
+  },
 ): void {
   const lines = createGraphLog(log);
   for (const method of Object.keys(LEVELS) as (keyof typeof LEVELS)[]) {

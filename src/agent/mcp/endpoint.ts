@@ -152,11 +152,11 @@ export const countCalls = (body: unknown): number => [body].flat().filter(isCall
 const isCall = (one: unknown): boolean =>
   (one as { method?: unknown } | null)?.method === 'tools/call';
 
-/** The parts needed to refuse: the package's class of errors, and the log for failures of ours. */
-type Refusing = { ProtocolError: typeof ProtocolError; log: Log };
-
 /** Returns the error that tells a client why its call was refused. Failures of ours keep their words to the log. */
-function toRefusal(error: unknown, { ProtocolError: Refused, log }: Refusing): ProtocolError {
+function toRefusal(
+  error: unknown,
+  { ProtocolError: Refused, log }: { ProtocolError: typeof ProtocolError; log: Log },
+): ProtocolError {
   if (error instanceof Refused) return error;
   if (error instanceof Problem && (error.status < 500 || error.status === 503))
     return new Refused(

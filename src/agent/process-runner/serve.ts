@@ -129,17 +129,19 @@ function listenToServer(port: MessagePort, { runs, ciphers, embeddings, send }: 
   });
 }
 
-type Served = {
-  given: ThreadStart;
-  /** The server's end of this thread. */
-  port: MessagePort;
-  ended: () => void;
-};
-
 /** Opens the storage, and serves the runner until it ends. */
 export async function serveRunner(
   child: RunnerProcess<ToRunner, FromRunner>,
-  { given, port, ended }: Served,
+  {
+    given,
+    port,
+    ended,
+  }: {
+    given: ThreadStart;
+    /** The server's end of this thread. */
+    port: MessagePort;
+    ended: () => void;
+  },
 ): Promise<void> {
   const sendToServer: Tell = (message) => port.postMessage(message);
   const also = given.sendsLog
@@ -263,17 +265,20 @@ function readMegabytes(pid: number): number | undefined {
   }
 }
 
-type RunnerDoors = {
-  language: Language | undefined;
-  send: (message: ToRunner) => void;
-  tell: (message: FromThread) => void;
-};
 /** Makes texts into vectors for the store: in the runner where the embedding is in Python, else at the server. */
 class RunnerEmbeddings {
   readonly #isHere: boolean;
   readonly #asked: AskedEmbeddings;
 
-  constructor({ language, send, tell }: RunnerDoors) {
+  constructor({
+    language,
+    send,
+    tell,
+  }: {
+    language: Language | undefined;
+    send: (message: ToRunner) => void;
+    tell: (message: FromThread) => void;
+  }) {
     this.#isHere = language === 'python';
     this.#asked = new AskedEmbeddings((id, texts) => {
       // The server counts its own calls from one upwards.

@@ -6,7 +6,6 @@ import type { AgentRoute } from './route.ts';
  * text.
  */
 
-type Fields = Record<string, { format?: string; items?: { format?: string } } | undefined>;
 const PARTS: ('params' | 'query' | 'body')[] = ['params', 'query', 'body'];
 
 /**
@@ -29,7 +28,9 @@ export function wrapWithLowerIds(route: AgentRoute): AgentRoute {
 }
 
 function listIdFields(schema: unknown): string[] {
-  const { properties: fields = {} } = (schema ?? {}) as { properties?: Fields };
+  const { properties: fields = {} } = (schema ?? {}) as {
+    properties?: Record<string, { format?: string; items?: { format?: string } } | undefined>;
+  };
   return Object.entries(fields).flatMap(([name, field]) =>
     field?.format === 'uuid' || field?.items?.format === 'uuid' ? [name] : [],
   );

@@ -186,9 +186,6 @@ const stopLeft = (
 ): Promise<number> =>
   cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id], permitted }), 'interrupt');
 
-/** `before`: where the run stood when it was followed, if it was made before. */
-type AwaitedRun = { subscription: Subscription; leaving: Leaving; before: RunProgress | undefined };
-
 /**
  * Waits for the final state of a followed run. A client that leaves gets nothing, and thereby stops the run if it asked
  * for that.
@@ -196,7 +193,16 @@ type AwaitedRun = { subscription: Subscription; leaving: Leaving; before: RunPro
 async function waitForState(
   deps: RunRouteDeps,
   run: { run_id: string; thread_id: string },
-  { subscription, leaving, before }: AwaitedRun,
+  {
+    subscription,
+    leaving,
+    before,
+  }: {
+    subscription: Subscription;
+    leaving: Leaving;
+    /** Where the run stood when it was followed, if it was made before. */
+    before: RunProgress | undefined;
+  },
 ): Promise<JsonText> {
   if (before !== undefined && !isUnfinished(before.status)) {
     subscription.close();
@@ -335,15 +341,12 @@ export const eventStream = {
   200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Message },
 };
 
-/** The part of a request that says under which path its client reaches this server. */
-type AskedBelow = { forwarded: Forwarded };
-
 /**
  * Returns the headers that tell where a run is, and where its answer is read again, by their paths below this server's
  * address. `below`: the path before all others of the server.
  */
 function runLinks(
-  { forwarded }: AskedBelow,
+  { forwarded }: { forwarded: Forwarded },
   below: string,
   { run, again }: { run: string; again?: string },
 ): Record<string, string> {

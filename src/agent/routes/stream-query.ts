@@ -7,15 +7,13 @@ import { parseJsonOr } from '../../schema/json.ts';
  * This file reads the wishes of readers of streams: which kinds of events they want, and how far they have read.
  */
 
-type Allowed<Mode> = { field: string; modes: readonly Mode[] };
-
 /**
  * Reads stream modes: one, several separated by commas or by repeating the field, or a JSON array in one value. Returns
  * undefined when none is named, or an empty one. Throws `Invalid`.
  */
 export function parseStreamModes<Mode extends string>(
   given: string[] = [],
-  { field, modes }: Allowed<Mode>,
+  { field, modes }: { field: string; modes: readonly Mode[] },
 ): Mode[] | undefined {
   const texts = given.filter((text) => text !== '');
   if (texts.length === 0) return undefined;

@@ -33,9 +33,6 @@ import { Lists, pickRowLists, type CheckpointKey, type ListElement } from './lis
 import { readCheckpoint, type ReadCheckpoint } from './read-checkpoint.ts';
 import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 
-/** `empty`: the thread has no checkpoint. */
-type RunOfThread = RunInLog & { attempt: number; empty: boolean };
-
 /**
  * `ahead`: the graph goes on before a step is stored. A step waits for `written` before it is stored. Each checkpoint
  * of the run carries `metadata` beside its own. `lost` hears once that another attempt has the run.
@@ -83,14 +80,6 @@ export type NewStep<E> = {
   metadataOf: (ofRun: object) => Promise<string>;
 };
 
-type Settings<E> = {
-  elementOf: (stored: unknown) => E;
-  /** Bytes of lists that are remembered for the next steps and runs of their threads. */
-  rememberedBytes: number;
-  /** Hears why older steps could not be packed. */
-  untidied?: (error: unknown, run: RunInLog) => void;
-};
-
 const encoder = new TextEncoder();
 
 /**
@@ -114,7 +103,17 @@ export class StepStorage<E extends ListElement> {
 
   constructor(
     db: Database,
-    { elementOf, rememberedBytes, untidied = () => undefined }: Settings<E>,
+    {
+      elementOf,
+      rememberedBytes,
+      untidied = () => undefined,
+    }: {
+      elementOf: (stored: unknown) => E;
+      /** Bytes of lists that are remembered for the next steps and runs of their threads. */
+      rememberedBytes: number;
+      /** Hears why older steps could not be packed. */
+      untidied?: (error: unknown, run: RunInLog) => void;
+    },
   ) {
     this.#db = db;
     this.#elementOf = elementOf;
@@ -147,7 +146,15 @@ export class StepStorage<E extends ListElement> {
    * work itself failed. At the end it waits for the writes of a stopped graph that are still under way, so that a later
    * rollback takes back all of them.
    */
-  async runStoring<T>(run: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
+  async runStoring<T>(
+    run: RunInLog & {
+      attempt: number;
+      /** Whether the thread has no checkpoint. */
+      empty: boolean;
+    },
+    storing: Storing,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const { thread_id, run_id, attempt, empty } = run;
     const steps = new StepsOfRun(this.#shared, {
       threadId: thread_id,

@@ -45,7 +45,7 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
     LOOK,
   );
   try {
-    const fetchInto = async (format: ObjectFormat): Promise<void> => {
+    const fetchInto = async (format: 'sha1' | 'sha256'): Promise<void> => {
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder);
       await requireGitSuccess(
@@ -116,9 +116,6 @@ function readRequest({ git }: ImageBuildConfig): { url: string; wanted: WantedCo
     throw new StageFailed('RefMissing', 'GX_GIT_COMMIT is not the full name of a commit.');
   return { url, wanted: { ...(commit && { commit }), ...(ref && { ref }) } };
 }
-
-/** The hash by which a repository names its objects. */
-type ObjectFormat = 'sha1' | 'sha256';
 
 /** Digits of a commit's name by SHA-256. */
 const SHA256_DIGITS = 64;

@@ -97,15 +97,6 @@ function buildConfig(
   return config;
 }
 
-type LocalContext = {
-  /** The folder that a repository would have as its root. */
-  root: string;
-  /** The path of gx.json from there. */
-  configPath: string;
-  /** The commit that the folder stands on. */
-  cloned: Cloned;
-};
-
 type Git = (...args: string[]) => Promise<ProgramEnd>;
 
 /** Copies the files that git would have cloned into the build's folder, as they are now. */
@@ -113,7 +104,14 @@ async function copyContext(
   config: string,
   work: string,
   env: Record<string, string>,
-): Promise<LocalContext> {
+): Promise<{
+  /** The folder that a repository would have as its root. */
+  root: string;
+  /** The path of gx.json from there. */
+  configPath: string;
+  /** The commit that the folder stands on. */
+  cloned: Cloned;
+}> {
   const file = path.resolve(config);
   const folder = path.dirname(file);
   if (!existsSync(folder)) throw new StartError(`build-agent: there is no folder ${folder}.`);

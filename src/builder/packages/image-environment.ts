@@ -9,18 +9,16 @@ const VENV_HERE = `${AGENT}/.venv`;
 
 const buildAgentPath = (name: string): string => (name === '' ? AGENT : `${AGENT}/${name}`);
 
-type Agent = {
-  /** Both from the root of the repository. */ configFile: string;
-  folder: string;
-  python: boolean;
-};
-
 /** Returns the additions to the base's configuration. */
 export const buildImageSettings = ({
   folder,
   configFile,
   python,
-}: Agent): { workdir: string; env: Record<string, string> } => ({
+}: {
+  /** Both from the root of the repository. */ configFile: string;
+  folder: string;
+  python: boolean;
+}): { workdir: string; env: Record<string, string> } => ({
   workdir: buildAgentPath(folder),
   env: {
     GX_CONFIG: buildAgentPath(configFile),

@@ -21,13 +21,11 @@ const WITHOUT_EFFECT = [
   'progress-bar',
 ];
 
-type PipOptions = {
+/** Returns options of uv. Sections `global` and `install` count; a value may have several lines. */
+export function parseUvOptions(pipFile: string): {
   options: string[];
   /** Settings that uv has no option for. */ unknown: string[];
-};
-
-/** Returns options of uv. Sections `global` and `install` count; a value may have several lines. */
-export function parseUvOptions(pipFile: string): PipOptions {
+} {
   const options: string[] = [];
   const unknown: string[] = [];
   for (const [name, values] of parseSettings(pipFile)) {

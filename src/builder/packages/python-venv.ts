@@ -3,21 +3,16 @@ import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
 import { logLine } from '../progress.ts';
 
-type Links = {
-  venv: string;
-  /** The root of the repository on this machine, and in the image. */
-  source: string;
-  agent: string;
-};
-
-type Folders = {
+/** Adds folders to the path of modules, by lines that hold in the image as well. */
+export function addFolders({
+  venv,
+  source,
+  folders,
+}: {
   /** They are imported as they are. */ folders: readonly string[];
   venv: string;
   source: string;
-};
-
-/** Adds folders to the path of modules, by lines that hold in the image as well. */
-export function addFolders({ venv, source, folders }: Folders): void {
+}): void {
   const site = findSitePackages(venv);
   const lines = [
     ...new Set(folders.map((folder) => path.relative(site, importRoot(source, folder)))),
@@ -36,7 +31,16 @@ function findSitePackages(venv: string): string {
  * Makes the links of editable packages lead to the repository as it is in the image, where nothing of this machine
  * imports them any more. Lines of `.pth` files may be relative; a module that setuptools writes names places in full.
  */
-export function patchEditableLinks({ venv, source, agent }: Links): void {
+export function patchEditableLinks({
+  venv,
+  source,
+  agent,
+}: {
+  venv: string;
+  /** The root of the repository on this machine, and in the image. */
+  source: string;
+  agent: string;
+}): void {
   const site = findSitePackages(venv);
   const toRelative = (place: string): string => path.relative(site, place);
   for (const file of globSync(path.join(site, '*.pth')))

@@ -28,14 +28,18 @@ export type Workbench = {
   attempt(task: BuildTask): Promise<boolean>;
 };
 
-/** `shown` returns a line of any command as it is printed. */
-type Watching = { signal: AbortSignal; shown?: (line: string) => string };
-
 /** Returns a workbench with these package managers, which are installed if the image has not got them. */
 export async function createWorkbench(
   config: ImageBuildConfig,
   managers: readonly Manager[],
-  { signal, shown = (line) => line }: Watching,
+  {
+    signal,
+    shown = (line) => line,
+  }: {
+    signal: AbortSignal;
+    /** Returns a line of any command as it is printed. */
+    shown?: (line: string) => string;
+  },
 ): Promise<Workbench> {
   const { home, tools } = getWorkPaths(config.work);
   mkdirSync(home, { recursive: true });

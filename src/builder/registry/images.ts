@@ -21,7 +21,6 @@ export type Manifest = {
   layers: Descriptor[];
   annotations?: Record<string, string>;
 };
-type Index = { manifests: (Descriptor & { platform?: { architecture: string; os: string } })[] };
 
 const DOCKER_MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
 const INDEXES = [
@@ -69,7 +68,7 @@ export async function readManifest(
   const bytes = new Uint8Array(await answer.arrayBuffer());
   const read = JSON.parse(Buffer.from(bytes).toString()) as
     | (Partial<BaseManifest> & { config: Descriptor; layers: Descriptor[] })
-    | Index;
+    | { manifests: (Descriptor & { platform?: { architecture: string; os: string } })[] };
   // OCI's manifests may leave out their type.
   const mediaType = answer.headers.get('content-type') ?? OCI_MANIFEST;
   if (!('manifests' in read))

@@ -319,13 +319,15 @@ function readPin(read: SettingsReader): Pin {
  * that only set how another server works inside are ignored; docs/reference/configuration-names.md lists them.
  */
 
-type NotServed = { names: string[]; asks?: (value: string) => boolean; instead: string };
-
 const isSwitchedOn = (value: string): boolean =>
   ['true', '1', 'yes', 'on'].includes(value.toLowerCase());
 
 /** Variables that are refused when they ask for something. */
-export const NOT_SERVED: readonly NotServed[] = [
+export const NOT_SERVED: readonly {
+  names: string[];
+  asks?: (value: string) => boolean;
+  instead: string;
+}[] = [
   {
     names: ['LANGGRAPH_AUTH_TYPE'],
     asks: (value) => value !== 'noop',

@@ -71,11 +71,11 @@ export function readFileSections(read: SettingsReader): FileSection[] {
   return given;
 }
 
-/** Settings, and the keys that were taken from them because nothing here knows them. */
-type Lenient = { settings: unknown; passedOver: PassedOver[] };
-
 /** Returns settings of another server's file as such servers read it: keys that nobody knows change nothing. */
-export function dropUnknownKeys(settings: unknown): Lenient {
+export function dropUnknownKeys(settings: unknown): {
+  settings: unknown;
+  passedOver: PassedOver[];
+} {
   const { value, unknown } = splitUnknownKeys(settings, GxJson);
   const passedOver = unknown.map(({ name, pattern, nearest }) => ({
     name,

@@ -179,9 +179,6 @@ export const LARGEST_ANSWER = 64 * 1024 * 1024;
 /** Milliseconds of silence after which an answer ends. Streams of agents have a sign of life every few seconds. */
 const SILENCE = 120_000;
 
-/** `bytes`: the most that the answer may have. */
-type Bounds = { bytes: number; silence?: number };
-
 /** The reason is one of a broken connection, so that nobody takes it for a fault of the console. */
 const buildBrokenOff = (message: string): Error =>
   Object.assign(new Error(message), { code: 'ECONNRESET' });
@@ -189,7 +186,14 @@ const buildBrokenOff = (message: string): Error =>
 /** Returns the body of an agent's answer, which ends in an error where it is too large, falls silent or breaks off. */
 export function limitAnswer(
   answer: IncomingMessage,
-  { bytes, silence = SILENCE }: Bounds,
+  {
+    bytes,
+    silence = SILENCE,
+  }: {
+    /** The most that the answer may have. */
+    bytes: number;
+    silence?: number;
+  },
 ): Transform {
   let size = 0;
   const passed = new Transform({

@@ -10,14 +10,16 @@ import {
 import { buildRevision, hashTemplate } from '../../schema/platform/resources/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 
-type Change = {
+/** Returns the changes that a request would make. `after` is the object that the API server made of it in a dry run. */
+export function buildDryRunPlan({
+  before,
+  after,
+  secrets,
+}: {
   before: DeploymentResource | undefined;
   after: DeploymentResource;
   secrets: readonly Secret[] | null | undefined;
-};
-
-/** Returns the changes that a request would make. `after` is the object that the API server made of it in a dry run. */
-export function buildDryRunPlan({ before, after, secrets }: Change): Plan {
+}): Plan {
   const makesRevision = before === undefined || hashTemplate(before) !== hashTemplate(after);
   const revision = makesRevision ? buildRevision(after) : undefined;
   return {

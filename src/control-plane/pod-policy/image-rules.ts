@@ -8,19 +8,21 @@ import type { ResourceSpec } from '../../schema/platform/spec/resource-spec.ts';
 /** Where builds push, and the Secret with which agents' nodes pull from there. */
 export type BuiltImages = { repository: string | undefined; pullSecret: string | undefined };
 
-type ImageRequest = {
-  spec: ResourceSpec | null | undefined;
-  image?: string | null | undefined;
-  /** Namespaces of the caller's tenant. */
-  namespaces: readonly string[];
-};
-
 const AT = 'source_config.resource_spec';
 
 /** Returns images of builds that are another tenant's, and the Secret that would let a node pull them. */
 export function checkImages(
   { repository, pullSecret }: BuiltImages,
-  { spec, image, namespaces }: ImageRequest,
+  {
+    spec,
+    image,
+    namespaces,
+  }: {
+    spec: ResourceSpec | null | undefined;
+    image?: string | null | undefined;
+    /** Namespaces of the caller's tenant. */
+    namespaces: readonly string[];
+  },
 ): string[] {
   const containers = (['init_containers', 'sidecars'] as const).flatMap((field) =>
     (spec?.[field] ?? []).map(

@@ -60,8 +60,7 @@ const removal = {
   }),
 };
 const RemoveQuery = buildClosedSchema(removal);
-type RemoveQuery = Static<typeof RemoveQuery>;
-const toRemoval = (query: RemoveQuery): Removal => ({
+const toRemoval = (query: Static<typeof RemoveQuery>): Removal => ({
   tracingProject: query.delete_tracing_project === true,
   data: query.delete_data === true,
   withoutBackup: query.without_backup === true,

@@ -36,9 +36,6 @@ const MOST_NAMES = 10_000;
 /** The secret under which names are counted. It may be anything, so one for the process is enough. */
 const SEED = randomInt(2 ** 32);
 
-/** Turns a body into the handler's value once it is read; it throws the body's faults. */
-type Use<T> = { refuse: (value: unknown) => void; check: (value: unknown) => T };
-
 /**
  * Reads a whole JSON body, and returns the result of `check`. An empty body is `undefined`. Throws 413 or 422, or
  * 429 when the caller has too many large bodies under way.
@@ -51,7 +48,15 @@ export async function readJson<T>(
     costly,
     caller,
   }: { limits: BodyLimits; seconds: number | undefined; costly: CostlyBodies; caller: string },
-  { refuse, check }: Use<T>,
+  {
+    refuse,
+    check,
+  }: {
+    /** Throws the faults of a body. */
+    refuse: (value: unknown) => void;
+    /** Turns a body into the handler's value once it is read. */
+    check: (value: unknown) => T;
+  },
 ): Promise<T> {
   const bytes = await readBytesWithin(request, limits.bytes, seconds);
   if (bytes.length <= SMALL) {

@@ -287,12 +287,10 @@ function buildEndpoint<Caller>(
 /** Milliseconds of a body after which its sender is checked again before anything is done. */
 const LONG_BODY_MS = 1000;
 
-type Door<Caller> = { route: Route<Caller>; origin: Origin };
-
 /** Returns who calls, if they still may. */
 async function authenticateCaller<Caller>(
   ctx: RouterContext,
-  { route, origin }: Door<Caller>,
+  { route, origin }: { route: Route<Caller>; origin: Origin },
   options: AppOptions<Caller>,
 ): Promise<Caller> {
   const caller = await options.authenticate(ctx.headers, route.access, origin);

@@ -174,16 +174,18 @@ function createHandshakeServer<Caller>(
   return sockets;
 }
 
-type Upgrade<Caller> = {
-  request: IncomingMessage;
-  params: Record<string, string>;
-  route: SocketRoute<Caller>;
-};
-
 /** Makes the same checks as for any request. Messages of the client wait meanwhile. */
 async function open<Caller>(
   socket: WebSocket,
-  { request, params, route }: Upgrade<Caller>,
+  {
+    request,
+    params,
+    route,
+  }: {
+    request: IncomingMessage;
+    params: Record<string, string>;
+    route: SocketRoute<Caller>;
+  },
   options: Options<Caller>,
 ): Promise<void> {
   const { log, authenticate, opens, permits, body, trusts } = options;

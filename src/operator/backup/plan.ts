@@ -21,6 +21,7 @@ import { checkArchiveTarget } from '../../schema/wire/pgbackrest.ts';
 import { RENEW_DATABASE } from '../../schema/platform/objects/labels.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { buildArchiveMount } from '../database/own/archive-mount.ts';
+import type { WorkloadSpec } from '../objects/workload-spec.ts';
 
 const MINUTE = 60_000;
 /** Minutes before a failed backup is tried again. They double with each failure, up to four hours. */
@@ -147,15 +148,13 @@ export function backupFault(
   return message === undefined ? undefined : { reason: 'ScheduleInvalid', message };
 }
 
-type SetSpec = { template: { spec: { volumes?: { name: string }[] } } };
-
 /** Returns the obstacle of a pod that was made before databases had a folder for the files of pgBackRest. */
 function findPodFault(
   deployment: DeploymentResource,
   set: KubeObject | undefined,
 ): BackupPlan['fault'] {
   if (!isArchived(deployment) || set === undefined) return undefined;
-  const { volumes = [] } = (set.spec as SetSpec).template.spec;
+  const { volumes = [] } = (set.spec as WorkloadSpec).template.spec;
   if (volumes.some(({ name }) => name === buildArchiveMount(deployment).volume.name))
     return undefined;
   const message = `database.backup.method: the pod of the database was made by an earlier version. It restarts once with the annotation ${RENEW_DATABASE}.`;

@@ -34,18 +34,20 @@ asked() { for file in "$SQL"/*; do [ ! -f "$file" ] || { cat "$file" && echo; } 
 ${restoreDump(OWN_DATABASE, 'quiet && asked && cat ../orders/marker.sql && ')}
 ends "$status"`;
 
-type RestoreOptions = {
-  plan: Extract<RestorePlan, { state: 'ready' }>;
-  /** The Secret with the address of the database. */
-  secret: string;
-  /** The request, if the deployment lives. */
-  requestedAt?: string | undefined;
-};
-
 /** Returns the Job that restores a backup: one container reads it from the store, the other restores it. */
 export function restoreJob(
   deployment: DeploymentResource,
-  { plan, secret, requestedAt }: RestoreOptions,
+  {
+    plan,
+    secret,
+    requestedAt,
+  }: {
+    plan: Extract<RestorePlan, { state: 'ready' }>;
+    /** The Secret with the address of the database. */
+    secret: string;
+    /** The request, if the deployment lives. */
+    requestedAt?: string | undefined;
+  },
   settings: OperatorSettings,
 ): KubeObject {
   const [address, keys] = [buildAddressFile(secret), buildEncryptionFiles(deployment)];

@@ -4,18 +4,21 @@ import type { Log } from '../../log.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { isOfLiving } from './open.ts';
 
-type Options = OperatorDeps & {
-  log: Log;
-  /** Milliseconds between two sweeps. A backup without its deployment in both is removed. */
-  every: number;
-};
-
 /**
  * Removes Backup objects whose deployment is not there, until the signal is aborted. Those of the operator go with
  * their deployment, so that these are written by others. Their data at the target stays.
  */
 export async function sweepBackups(
-  { caches, writer, log, every }: Options,
+  {
+    caches,
+    writer,
+    log,
+    every,
+  }: OperatorDeps & {
+    log: Log;
+    /** Milliseconds between two sweeps. A backup without its deployment in both is removed. */
+    every: number;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   let suspects = new Set<string>();

@@ -360,18 +360,20 @@ export const hasBeenPaused = (revision: RevisionResource): boolean =>
 const countUnreadySeconds = ({ unreadySince }: CandidateRevision, now: Date): number =>
   unreadySince === undefined ? 0 : (now.getTime() - Date.parse(unreadySince)) / 1000;
 
-type Timed = {
-  revision: RevisionResource;
-  world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now' | 'candidate'>;
-  settings: Situation['settings'];
-};
-
 /**
  * Returns the seconds that a revision has left before it has failed. They count from the end of its build or of the
  * restore of its database if it has one, and only while an operator worked. Of one that is tried out, only the time
  * counts in which its pods are not ready.
  */
-export function countRevisionSecondsLeft({ revision, world, settings }: Timed): number {
+export function countRevisionSecondsLeft({
+  revision,
+  world,
+  settings,
+}: {
+  revision: RevisionResource;
+  world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now' | 'candidate'>;
+  settings: Situation['settings'];
+}): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
   if (world.candidate !== undefined) return limit - countUnreadySeconds(world.candidate, world.now);
   const { builtAt, startedAt = world.now.toISOString() } = hasBeenPaused(revision)

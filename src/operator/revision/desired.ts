@@ -111,17 +111,17 @@ function decideSize(
     : { replicas: undefined };
 }
 
-type PodTemplate = {
-  metadata?: { annotations?: Record<string, string> };
-  spec: Parameters<typeof replaceDatabaseAddress>[0];
-};
-
 /**
  * Returns the workload with the database at this address, which is the only thing that changes in its pods. With
  * another address they are replaced in turn.
  */
 function setAddress(made: KubeObject, address: DatabaseAddress): KubeObject {
-  const { template, ...spec } = made.spec as { template: PodTemplate };
+  const { template, ...spec } = made.spec as {
+    template: {
+      metadata?: { annotations?: Record<string, string> };
+      spec: Parameters<typeof replaceDatabaseAddress>[0];
+    };
+  };
   const { annotations } = template.metadata ?? {};
   const stamp = buildAddressStamp(address);
   if (annotations?.[DATABASE_ADDRESS] === stamp) return made;

@@ -133,7 +133,6 @@ async function listMissingSecrets(
 }
 
 type Source = { secretName?: unknown; name?: unknown; optional?: unknown };
-type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Source }[] } | null };
 
 /**
  * Returns the names of Secrets that the pods of a revision wait for, once they wait for a volume. A node reports a
@@ -141,7 +140,10 @@ type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Sourc
  */
 function listAwaitedSecrets({ spec }: RevisionResource, pods: KubeObject[]): string[] {
   if (!pods.some(isWaitingForVolumes)) return [];
-  const volumes = (spec.template.resourceSpec?.volumes ?? []) as Volume[];
+  const volumes = (spec.template.resourceSpec?.volumes ?? []) as {
+    secret?: Source | null;
+    projected?: { sources?: { secret?: Source }[] } | null;
+  }[];
   const sources = volumes.flatMap(({ secret, projected }) => [
     secret,
     ...(projected?.sources ?? []).map((source) => source.secret),

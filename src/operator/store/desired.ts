@@ -16,6 +16,7 @@ import { formatMebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
 import { settleTemplate, addTemplateHash } from '../pods/settled-template.ts';
 import { isSetUp } from '../pods/workload-state.ts';
+import type { WorkloadSpec } from '../objects/workload-spec.ts';
 
 type StoreFacts = {
   deployment: DeploymentResource;
@@ -179,12 +180,8 @@ function storeArguments(memory: number): string[] {
   ];
 }
 
-type SetSpec = {
-  template: { spec: { containers: { resources?: { limits?: { memory?: string } } }[] } };
-};
-
 const getMemoryLimit = ({ spec }: KubeObject): string | undefined =>
-  (spec as SetSpec).template.spec.containers[0]?.resources?.limits?.memory;
+  (spec as WorkloadSpec).template.spec.containers[0]?.resources?.limits?.memory;
 
 /**
  * Returns the set of a store with the pod that it has, as long as that serves and has the size that is asked for. So an

@@ -2,17 +2,15 @@ import type { Env } from '../../config/env.ts';
 import { StartError } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
+import type { WorkloadSpec } from '../objects/workload-spec.ts';
 
 /** How many objects a sentence names. */
 const NAMED = 10;
 
-type Workload = KubeObject & {
-  spec: { template: { spec: { containers: { env?: { name: string; value?: string }[] }[] } } };
-};
-
 /** Returns the settings of an installation's operator, as its workload has them. */
 export function readOperatorSettings(operator: KubeObject | undefined): Env {
-  const variables = (operator as Workload | undefined)?.spec.template.spec.containers[0]?.env ?? [];
+  const variables =
+    (operator?.spec as WorkloadSpec | undefined)?.template.spec.containers[0]?.env ?? [];
   return Object.fromEntries(
     variables.flatMap(({ name, value }) =>
       value === undefined || value === '' ? [] : [[name, value]],

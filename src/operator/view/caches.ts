@@ -68,12 +68,15 @@ const getBackedUpKeys: IndexBy<BackupResource> = ({ metadata, spec }) => [
 ];
 const getNamespaces: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
 const getProjectNames: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
-type UsesSecret = {
+const listSecretKeys = ({
+  metadata,
+  spec,
+  status,
+}: {
   metadata: ObjectMeta;
   spec: Pick<RevisionSpec, 'template'>;
   status?: { phase?: string; secretName?: string };
-};
-const listSecretKeys = ({ metadata, spec, status }: UsesSecret): string[] => {
+}): string[] => {
   const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
   return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
 };

@@ -95,10 +95,16 @@ const buildBaseCommand = (file: string): string[] => [
   `--stanza=${STANZA}`,
 ];
 
-type ConfiguredPlace = Omit<ArchivePlace, 'keys'> & Partial<Pick<ArchivePlace, 'keys'>>;
-
 function formatConfiguration(
-  { target, keys, folder, data, socket, door, ...own }: ConfiguredPlace,
+  {
+    target,
+    keys,
+    folder,
+    data,
+    socket,
+    door,
+    ...own
+  }: Omit<ArchivePlace, 'keys'> & Partial<Pick<ArchivePlace, 'keys'>>,
   authority = 'ca.crt',
 ): string {
   const { hostname, port } = new URL(target.endpoint);

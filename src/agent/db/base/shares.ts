@@ -9,18 +9,20 @@ const LISTENING = 1;
 /** The least connections of a pool: a transaction holds one while a statement beside it waits for another. */
 const LEAST = 2;
 
-type ConnectionBudget = {
-  /** All connections that the process may open; undefined where nobody counts them. */
-  connections: number | undefined;
-  poolSize: number;
-  threads: number;
-};
-
 /**
  * Shares out the connections of a process: half of them go to the threads, the rest to the server. There are fewer
  * threads when the connections are not enough for all.
  */
-export function shareOut({ connections, poolSize, threads }: ConnectionBudget): Shares {
+export function shareOut({
+  connections,
+  poolSize,
+  threads,
+}: {
+  /** All connections that the process may open; undefined where nobody counts them. */
+  connections: number | undefined;
+  poolSize: number;
+  threads: number;
+}): Shares {
   const wanted = Math.max(LEAST, Math.ceil(poolSize / 4));
   if (connections === undefined) return { server: poolSize, threads, perThread: wanted };
   const open = Math.max(2 * LEAST, connections - LISTENING);

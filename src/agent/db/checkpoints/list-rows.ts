@@ -32,10 +32,8 @@ export type ListVersion<E> = {
   steps: number;
   stored: number;
   /** The last row that sums up; undefined where it is not known, so that the next version is stored whole. */
-  anchor: Anchor<E> | undefined;
+  anchor: { version: string; elements: readonly E[]; stored: number } | undefined;
 };
-
-type Anchor<E> = { version: string; elements: readonly E[]; stored: number };
 
 /** Returns the beginning of the keys of a graph's lists. */
 export const buildGraphKey = (threadId: string, namespace: string): string =>
@@ -178,11 +176,9 @@ function buildWholeRow<E>(
 export const encodeWholeText = (texts: string[]): string =>
   `{"steps":0,"stored":${texts.length + 1},"parts":[${texts.length === 0 ? '' : `{"new":[${texts.join(',')}]}`}]}`;
 
-type Elements<E> = { elements: readonly E[]; fresh: ReadonlySet<E> };
-
 /** Returns the parts of a list as JSON. An element that is the same in the base is named by its number there. */
 function encodeParts<E>(
-  { elements, fresh }: Elements<E>,
+  { elements, fresh }: { elements: readonly E[]; fresh: ReadonlySet<E> },
   base: readonly E[],
   textOf: (element: E) => string,
 ): { text: string; added: number } {

@@ -143,13 +143,6 @@ export async function finishRuns(
   return ends.map((end) => (end === 'behind' ? (later.shift() as WrittenEnd) : end));
 }
 
-type EndRow = Finished & {
-  run_id: string;
-  cancel: 'interrupt' | 'rollback' | null;
-  behind: boolean;
-  long_at: string | null;
-};
-
 /** Returns `behind` for a run of a thread whose state is not the one that a tail would add to. */
 async function writeEnds(
   db: Db,
@@ -167,7 +160,14 @@ async function writeEnds(
   const interrupts = await mapRuns(({ thread_id, thread }) =>
     sealInterrupts(db, thread_id, thread.interrupts),
   );
-  const rows = await db.query<EndRow>({
+  const rows = await db.query<
+    Finished & {
+      run_id: string;
+      cancel: 'interrupt' | 'rollback' | null;
+      behind: boolean;
+      long_at: string | null;
+    }
+  >({
     ...(tells ? REPORTED_END : UNREPORTED_END),
     values: [
       runs.map(({ run_id }) => run_id),

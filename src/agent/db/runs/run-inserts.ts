@@ -301,13 +301,17 @@ export type RunInserts = {
   waitingIn: (tx: Db, runs: NewRun[]) => Promise<(Inserted | undefined)[]>;
 };
 
-/** `pinning`: of this process. */
-type Settings = { pinning: Pinning; rich: boolean };
-
 export function runInserts(
   db: Db,
   queue: { buildInsert(runs: readonly NewRun[]): TicketInsert },
-  { rich, pinning }: Settings,
+  {
+    rich,
+    pinning,
+  }: {
+    /** Of this process. */
+    pinning: Pinning;
+    rich: boolean;
+  },
 ): RunInserts {
   const shared = { rich, pin: buildPinPart(pinning) };
   const where = { db, ...shared };

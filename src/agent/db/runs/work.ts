@@ -6,17 +6,17 @@ import { isHeld } from './thread-holds.ts';
 /** Threads that are counted at most: more workers than that many need, no deployment may have. */
 const MOST = 10_000;
 
-type Row = Omit<QueueWork, 'pinned' | 'archive_lag'> & {
-  pinned: PinnedWork[] | null;
-  archive_lag: number | null;
-};
-
 /**
  * Returns how the queue stands, in one statement that reads indexes of unfinished runs and of threads that wait for
  * somebody alone. Of a thread's runs one runs at a time, so threads are counted.
  */
 export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<QueueWork> {
-  const [row] = await db.query<Row>({
+  const [row] = await db.query<
+    Omit<QueueWork, 'pinned' | 'archive_lag'> & {
+      pinned: PinnedWork[] | null;
+      archive_lag: number | null;
+    }
+  >({
     name: 'queue_work',
     text: `with due as (
         select r.thread_id from gx.run r where r.status = 'pending' and r.due_at <= now() order by r.due_at limit ${MOST}),

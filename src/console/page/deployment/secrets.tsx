@@ -126,13 +126,15 @@ function Value({
   );
 }
 
-type PasteProps = {
+function Paste({
+  names,
+  isOff,
+  save,
+}: {
   names: Signal<string[] | undefined>;
   isOff: boolean;
   save: (added: SecretOf[]) => Promise<boolean>;
-};
-
-function Paste({ names, isOff, save }: PasteProps) {
+}) {
   const text = useSignal('');
   const reading = useSignal<DotEnvReading | undefined>(undefined);
   const differing = listDifferingNames(text.value);

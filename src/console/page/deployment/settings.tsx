@@ -68,15 +68,17 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
   );
 }
 
-type SleepProps = {
+const parseNumber = (text: string): number | null => (text.trim() === '' ? null : Number(text));
+
+function Sleep({
+  detail,
+  isOff,
+  change,
+}: {
   detail: DeploymentDetail;
   isOff: boolean;
   change: (body: object, done: string) => void;
-};
-
-const parseNumber = (text: string): number | null => (text.trim() === '' ? null : Number(text));
-
-function Sleep({ detail, isOff, change }: SleepProps) {
+}) {
   const { sleep, queue_replicas } = detail.details.peek()?.lifecycle ?? {};
   const seconds = useSignal(String(sleep?.after_seconds ?? ''));
   const replicas = useSignal(String(queue_replicas ?? ''));

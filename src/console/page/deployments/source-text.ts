@@ -1,9 +1,12 @@
 import type { DeploymentSummary } from '../../../schema/platform/deployment/deployment-summary.ts';
 
-type Sourced = Pick<DeploymentSummary, 'source' | 'image_uri' | 'repo_url' | 'repo_ref'>;
-
 /** Returns where a deployment comes from: the repository and branch, or the image, without the registry's host. */
-export function formatSource({ source, image_uri, repo_url, repo_ref }: Sourced): string {
+export function formatSource({
+  source,
+  image_uri,
+  repo_url,
+  repo_ref,
+}: Pick<DeploymentSummary, 'source' | 'image_uri' | 'repo_url' | 'repo_ref'>): string {
   if (source !== 'git') return formatImage(image_uri);
   const repository = formatRepository(repo_url ?? '');
   return repo_ref === null

@@ -32,13 +32,15 @@ export function FoldedText({ text }: { text: string }) {
   );
 }
 
-type ButtonProps = Omit<ComponentProps<'button'>, 'label' | 'onClick' | 'type'> & {
+/** A button. One that does nothing by itself sends its form. */
+export const Button = ({
+  label,
+  press,
+  ...rest
+}: Omit<ComponentProps<'button'>, 'label' | 'onClick' | 'type'> & {
   label: ComponentChildren;
   press?: () => unknown;
-};
-
-/** A button. One that does nothing by itself sends its form. */
-export const Button = ({ label, press, ...rest }: ButtonProps) => (
+}) => (
   <button {...rest} type={press === undefined ? 'submit' : 'button'} onClick={() => void press?.()}>
     {label}
   </button>

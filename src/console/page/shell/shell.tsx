@@ -182,13 +182,15 @@ const WORDS: Record<string, string> = { utc: 'UTC' };
 const formatWord = (value: string): string =>
   WORDS[value] ?? value.charAt(0).toUpperCase() + value.slice(1);
 
-type ChoiceProps<Value extends string> = {
+function Choice<Value extends string>({
+  label,
+  values,
+  chosen,
+}: {
   label: string;
   values: readonly Value[];
   chosen: Signal<Value>;
-};
-
-function Choice<Value extends string>({ label, values, chosen }: ChoiceProps<Value>) {
+}) {
   return (
     <fieldset class="choice">
       <legend>{label}</legend>

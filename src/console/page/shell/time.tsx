@@ -1,10 +1,8 @@
 import { usePage } from './page-parts.ts';
 import { formatAllTimes, formatTime, type TimeForm } from './time-text.ts';
 
-type TimeProps = TimeForm & { at: string | null | undefined };
-
 /** A time, as the reader has chosen to see times. Its title has all forms. */
-export function Time({ at, ...form }: TimeProps) {
+export function Time({ at, ...form }: TimeForm & { at: string | null | undefined }) {
   const { preferences, now } = usePage();
   if (at === null || at === undefined || at === '') return <span>never</span>;
   const milliseconds = Date.parse(at);

@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { DATA_USER } from '../../../schema/platform/objects/labels.ts';
+import type { WorkloadSpec } from '../../objects/workload-spec.ts';
 
 /*
  * The user to whom a database's data belongs: Postgres starts as no other one. It is the image's, or one that the
@@ -22,8 +23,6 @@ export const resolveDataSettings = <T extends OperatorSettings>(
   fixedIds: metadata.annotations?.[DATA_USER] !== OF_NAMESPACE,
 });
 
-type SetSpec = { template: { spec: { securityContext?: { runAsUser?: number } } } };
-
 /** Returns whether the pods of a set name their user. */
 export const hasFixedUser = ({ spec }: KubeObject): boolean =>
-  (spec as SetSpec).template.spec.securityContext?.runAsUser !== undefined;
+  (spec as WorkloadSpec).template.spec.securityContext?.runAsUser !== undefined;

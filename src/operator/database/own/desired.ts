@@ -47,14 +47,21 @@ export function buildDatabaseObjects(
   ];
 }
 
-/** The set as it would be made today, and as it is; `isHeld` while it must not restart. */
-type Sets = { made: KubeObject; live: KubeObject | undefined; isHeld: boolean };
-
 /** A database keeps its pod until its deployment asks for another one, or has pods that need more connections. */
 function settleSet(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { made, live, isHeld }: Sets,
+  {
+    made,
+    live,
+    isHeld,
+  }: {
+    /** The set as it would be made today. */
+    made: KubeObject;
+    live: KubeObject | undefined;
+    /** Whether it must not restart. */
+    isHeld: boolean;
+  },
 ): KubeObject {
   const waits = isHeld && live !== undefined;
   const hashed = addTemplateHash(

@@ -216,9 +216,6 @@ function buildPrepared(
 const dropUndefined = (fields: Record<string, string | undefined>): DeploymentStatusFields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** The obstacle, if any, and the credentials if they were found or made. */
-type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
-
 /**
  * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled
  * deployment reads no Secret.
@@ -227,7 +224,7 @@ async function createFirstCredential(
   deps: OperatorDeps,
   deployment: DeploymentResource,
   signal: AbortSignal,
-): Promise<First> {
+): Promise<{ trouble?: ReconcileOutcome; credentials?: Credential[] }> {
   const { name, annotations } = deployment.metadata;
   const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
   if (known.length > 0) return { credentials: known };

@@ -8,12 +8,6 @@ import { GUARD } from './guard.ts';
 
 type Level = 'roomy' | 'nearly-full' | 'almost-full' | 'full';
 type Fullness = { level: Level; used: number; size: number };
-type FullnessReport = {
-  /** Undefined while the volume has room. */
-  statement?: StatedCondition;
-  /** Seconds after which a silent guard means that there is room. */
-  again?: number;
-};
 
 /**
  * Seconds within which a guard that has something to report has ended. It looks at once, and a node reports an end
@@ -29,7 +23,12 @@ export function buildFullnessReport(
   { status }: DeploymentResource,
   pods: KubeObject[],
   now: Date,
-): FullnessReport {
+): {
+  /** Undefined while the volume has room. */
+  statement?: StatedCondition;
+  /** Seconds after which a silent guard means that there is room. */
+  again?: number;
+} {
   const pod = pods.find(({ metadata }) => metadata.deletionTimestamp === undefined);
   const guard = findGuard(pod);
   const reported = parseGuardReport(guard);

@@ -24,6 +24,7 @@ import {
 import { buildServedTls } from './tls/served.ts';
 import { hasFixedUser, buildDataUser } from './data-user.ts';
 import { buildDataAnnotation, resolveVolumeName } from './volume-name.ts';
+import type { WorkloadSpec } from '../../objects/workload-spec.ts';
 
 /**
  * Returns the StatefulSet of a managed database. It keeps the volume claim of `live`, which can't be changed later, and
@@ -64,17 +65,8 @@ export function buildDatabaseSet(
   };
 }
 
-type StatefulSetSpec = {
-  volumeClaimTemplates?: {
-    apiVersion?: string;
-    kind?: string;
-    metadata: object;
-    spec: Record<string, unknown>;
-  }[];
-};
-
 function getClaims(live: KubeObject | undefined): object[] | undefined {
-  const templates = (live?.spec as StatefulSetSpec | undefined)?.volumeClaimTemplates;
+  const templates = (live?.spec as WorkloadSpec | undefined)?.volumeClaimTemplates;
   return templates?.map(({ metadata, spec: { accessModes, storageClassName, resources } }) => ({
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -143,11 +135,9 @@ function chooseImage({ status }: DeploymentResource, { databaseImage }: Operator
   return replacement?.step === 'Returning' ? (replacement.image ?? databaseImage) : databaseImage;
 }
 
-type Containers = { template: { spec: { containers: { name: string; image: string }[] } } };
-
 /** Returns the image with which a live database runs. */
 export const getDatabaseImage = (live: KubeObject | undefined): string | undefined =>
-  (live?.spec as Containers | undefined)?.template.spec.containers.find(
+  (live?.spec as WorkloadSpec | undefined)?.template.spec.containers.find(
     ({ name }) => name === 'postgres',
   )?.image;
 

@@ -4,6 +4,7 @@ import { DATA_OF, DATABASE_OF, SET_ASIDE } from '../../../schema/platform/object
 import { isReplacing } from '../../../schema/platform/backup/replacement.ts';
 import { names } from '../../../schema/names.ts';
 import { getDataOwner } from '../../objects/metadata.ts';
+import type { WorkloadSpec } from '../../objects/workload-spec.ts';
 
 const getClaimSuffix = ({ metadata }: DeploymentResource): string =>
   `-${names.database(metadata.name)}-0`;
@@ -19,9 +20,8 @@ const buildClaimName = (deployment: DeploymentResource, volume: string): string 
 const parseVolumeName = (deployment: DeploymentResource, claim: string): string =>
   claim.slice(0, -getClaimSuffix(deployment).length);
 
-type Templates = { volumeClaimTemplates?: { metadata: { name?: string } }[] };
 const getTemplateName = (set: KubeObject | undefined): string | undefined =>
-  (set?.spec as Templates | undefined)?.volumeClaimTemplates?.[0]?.metadata.name;
+  (set?.spec as WorkloadSpec | undefined)?.volumeClaimTemplates?.[0]?.metadata.name;
 
 /** Returns the volume of the database, as a set names it: by the status, else by the live set, else the first. */
 export function resolveVolumeName(

@@ -2,6 +2,7 @@ import type { Builder } from '../../../config/platform/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { buildImageRepository } from '../../../schema/platform/source/built-image.ts';
 import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
+import type { WorkloadSpec } from '../../objects/workload-spec.ts';
 
 export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolean };
 
@@ -21,18 +22,19 @@ export const buildTargetImage = (
 ): string =>
   `${buildImageRepository(repository, { namespace: metadata.namespace ?? '', deployment: spec.deployment })}:${metadata.name}`;
 
-type NodeStatus = {
-  conditions?: { type: string; status: string }[];
-  runtimeHandlers?: { features?: { userNamespaces?: boolean } | null }[];
-};
-
 /**
  * Returns whether pods may get users of their own, as far as the nodes say. Where there is no ready node the scheduler
  * says so itself.
  */
 export function mayHaveOwnUsers(nodes: readonly KubeObject[]): boolean {
   const ready = nodes
-    .map(({ status }) => (status ?? {}) as NodeStatus)
+    .map(
+      ({ status }) =>
+        (status ?? {}) as {
+          conditions?: { type: string; status: string }[];
+          runtimeHandlers?: { features?: { userNamespaces?: boolean } | null }[];
+        },
+    )
     .filter(({ conditions = [] }) =>
       conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     );
@@ -46,8 +48,7 @@ export function mayHaveOwnUsers(nodes: readonly KubeObject[]): boolean {
 
 /** An API server of which the feature is off drops the field without a word. */
 export const hasUserNamespace = (job: KubeObject | undefined): boolean =>
-  job === undefined ||
-  (job.spec as { template: { spec: { hostUsers?: boolean } } }).template.spec.hostUsers === false;
+  job === undefined || (job.spec as WorkloadSpec).template.spec.hostUsers === false;
 
 /** The message to authors of `dockerfile_lines`. */
 export const USERS_OFF =

@@ -292,9 +292,6 @@ function stageFailure(end: StageStatus | undefined): { reason: FailureReason; me
 const chooseReason = (given: unknown, stage: string): FailureReason =>
   BY_BUILDER.find((word) => word === given) ?? BY_STAGE[stage] ?? 'BuildFailed';
 
-/** The image that a builder made, and its commit if the builder says so. */
-type Built = { image: string; commitSha?: string };
-
 const DIGEST_OR_TAG = /^(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
 const BUILT_COMMIT = /^[0-9a-f]{7,64}$/;
 
@@ -306,7 +303,7 @@ const BUILT_COMMIT = /^[0-9a-f]{7,64}$/;
 export function parseBuildResult(
   message: string | undefined,
   target: string,
-): Built | { problem: string } {
+): { image: string; commitSha?: string } | { problem: string } {
   const text = (message ?? '').trim();
   if (text === '')
     return {

@@ -50,16 +50,25 @@ const compareByAge = (a: QueuedBuild, b: QueuedBuild): number => {
   return one < other ? -1 : Number(one > other);
 };
 
-/** `each`: builds of one tenant at a time, `all`: of all tenants. */
-type Line = Begun & { waiting: readonly QueuedBuild[]; each: number; all: number };
-
 /**
  * Returns a build's place in the line, from 1; 0 means that it may begin. Behind builds of its own tenant that wait for
  * each other nobody of another tenant waits.
  */
 export function findPlaceInLine(
   own: QueuedBuild,
-  { waiting, running, latest, each, all }: Line,
+  {
+    waiting,
+    running,
+    latest,
+    each,
+    all,
+  }: Begun & {
+    waiting: readonly QueuedBuild[];
+    /** Builds of one tenant at a time. */
+    each: number;
+    /** Builds of all tenants at a time. */
+    all: number;
+  },
 ): number {
   const others = waiting.filter(({ key }) => key !== own.key);
   const held = new Map<string, number>();

@@ -154,11 +154,6 @@ export const restoredStatus = {
   ),
 };
 
-type Restored = {
-  spec: { database?: { restore?: RestoreSpec } };
-  status?: { restoredBackup?: string; activeRevision?: string };
-};
-
 /** Returns true if the data that is there moves to a new volume, by the backup that is made of it first. */
 export const isMove = ({ backup, deployment, volume }: RestoreSpec): boolean =>
   (backup ?? deployment ?? volume) === undefined;
@@ -167,7 +162,13 @@ export const isMove = ({ backup, deployment, volume }: RestoreSpec): boolean =>
  * Returns true until the backup that a deployment begins with is restored. One that has served is not restored again,
  * whatever became of its status.
  */
-export const isRestorePending = ({ spec, status }: Restored): boolean =>
+export const isRestorePending = ({
+  spec,
+  status,
+}: {
+  spec: { database?: { restore?: RestoreSpec } };
+  status?: { restoredBackup?: string; activeRevision?: string };
+}): boolean =>
   (spec.database?.restore?.backup ?? spec.database?.restore?.deployment) !== undefined &&
   status?.restoredBackup === undefined &&
   status?.activeRevision === undefined;

@@ -128,13 +128,14 @@ const EITHER = 'each has either figure or query';
 const NAMED = `query must contain ${REVISION}, because it is asked of both revisions`;
 const COUNTED = 'least is not for a query, which counts no runs';
 
-type Trial = {
+/** Returns the broken rules that no schema says, in REST's words. */
+export function checkTrial({
+  checks,
+  gate,
+}: {
   checks?: Static<typeof CheckConfig>[] | null | undefined;
   gate?: Static<typeof GateConfig> | null | undefined;
-};
-
-/** Returns the broken rules that no schema says, in REST's words. */
-export function checkTrial({ checks, gate }: Trial): string[] {
+}): string[] {
   const all = checks ?? [];
   const isFine = all.every(
     ({ figure, worse_by: worst }) =>

@@ -70,11 +70,12 @@ const QUESTIONS = {
   },
 };
 
-type Question<K extends keyof typeof QUESTIONS> = {
-  args: Static<(typeof QUESTIONS)[K]['args']>;
-  answer: Static<(typeof QUESTIONS)[K]['answer']>;
+export type Questions = {
+  [K in keyof typeof QUESTIONS]: {
+    args: Static<(typeof QUESTIONS)[K]['args']>;
+    answer: Static<(typeof QUESTIONS)[K]['answer']>;
+  };
 };
-export type Questions = { [K in keyof typeof QUESTIONS]: Question<K> };
 
 export type HandlerQuestion = {
   [K in keyof Questions]: { ask: K } & Questions[K]['args'];

@@ -25,9 +25,6 @@ const ANSWERED =
   'Someone else has answered this meanwhile. Nothing was changed; you see the current thread.';
 const BUSY = 'A run is under way in this thread. Nothing was changed.';
 
-/** `instead`: the message that the run writes once more. `conflict`: the sentence where the thread has changed. */
-type RunFacts = { instead?: string; conflict?: string };
-
 /** A conversation with an agent on a thread, which is made with the first message. */
 export class ChatSession {
   readonly thread = signal<string | undefined>(undefined);
@@ -174,7 +171,15 @@ export class ChatSession {
   async #run(
     body: object,
     shown: MessageFields | undefined,
-    { instead, conflict = BUSY }: RunFacts = {},
+    {
+      instead,
+      conflict = BUSY,
+    }: {
+      /** The message that the run writes once more. */
+      instead?: string;
+      /** The sentence where the thread has changed. */
+      conflict?: string;
+    } = {},
   ): Promise<boolean> {
     if (this.isBusy.value) return false;
     this.isBusy.value = true;

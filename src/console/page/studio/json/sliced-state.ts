@@ -62,13 +62,17 @@ export async function readShortFields(
 const parseShort = (json: ScannedJson, node: JsonChild): unknown =>
   json.parseSmall(node, LONGEST) ?? json.formatBeginning(node);
 
-/** `whole`: how many of the last parts are read; of those before them only the ids are. */
-type SliceOptions = { whole: number; signal: AbortSignal | undefined };
-
 async function readParts(
   json: ScannedJson,
   list: JsonNode | undefined,
-  { whole, signal }: SliceOptions,
+  {
+    whole,
+    signal,
+  }: {
+    /** How many of the last parts are read; of those before them only the ids are. */
+    whole: number;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<unknown[]> {
   if (list?.kind !== 'list') return [];
   const parts: unknown[] = [];

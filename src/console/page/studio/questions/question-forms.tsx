@@ -11,14 +11,16 @@ import {
 import type { AskedShape, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
 import { Button, Select } from '../../shell/controls.tsx';
 
-type QuestionsProps = {
+/** The questions with which a thread waits. All of them are answered at once, each by its id. */
+export function Questions({
+  questions,
+  isBusy,
+  answer,
+}: {
   questions: readonly ThreadQuestion[];
   isBusy: boolean;
   answer: (answers: { id: string; answer: unknown }[]) => Promise<boolean>;
-};
-
-/** The questions with which a thread waits. All of them are answered at once, each by its id. */
-export function Questions({ questions, isBusy, answer }: QuestionsProps) {
+}) {
   const drafts = useSignal<AnswerDraft[]>(questions.map(({ asked }) => buildFirstDraft(asked)));
   const faults = useSignal<Record<string, string>[]>([]);
   const handleSubmit = (event: Event): void => {

@@ -139,9 +139,6 @@ function Search({ search }: { search: (sought: Sought) => void }) {
   );
 }
 
-/** Labels that stand directly below a namespace, and the number of the next ones; undefined where there are none. */
-type LabelsBelow = { labels: string[]; next: number | undefined };
-
 const PAGE = 200;
 
 /** Reads the labels directly below a namespace, from the one of this number on. */
@@ -149,7 +146,11 @@ async function fetchLabels(
   agent: StudioAgent,
   namespace: readonly string[],
   { from, signal }: { from: number; signal: AbortSignal },
-): Promise<LabelsBelow> {
+): Promise<{
+  labels: string[];
+  /** The number of the next ones; undefined where there are none. */
+  next: number | undefined;
+}> {
   const body = { prefix: namespace, max_depth: namespace.length + 1, limit: PAGE, offset: from };
   const json = await agent.fetchScanned('store/namespaces', { method: 'POST', body, signal });
   const list = await json.findChild(json.root, 'namespaces', signal);

@@ -7,11 +7,6 @@ import type { DatabasePass } from '../../database.ts';
 import { findPasswordNumber } from './lost.ts';
 import { isDone, runTask } from './rotate.ts';
 
-type Adopting = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
-  /** The Secret with the password of today. */
-  secret: string;
-};
-
 /**
  * Gives a database on another volume the password of today, which that volume may not know. The first password needs
  * nothing: a volume that was in use before knows it, and a new one is made with it.
@@ -19,7 +14,13 @@ type Adopting = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
 export async function adoptPassword(
   deps: OperatorDeps,
   deployment: DeploymentResource,
-  { secret, ...pass }: Adopting,
+  {
+    secret,
+    ...pass
+  }: Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
+    /** The Secret with the password of today. */
+    secret: string;
+  },
 ): Promise<{ isDone: boolean; hindrance?: JobHindrance }> {
   const number = findPasswordNumber(secret, deployment) ?? 0;
   const to = { secret, number };
