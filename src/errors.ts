@@ -118,3 +118,9 @@ export function toError(thrown: unknown): Error {
     return new Error('thrown: something that can not be printed');
   }
 }
+
+/** Handles the rejection of a call whose object may be gone, which then has no result. */
+export function skipNotFound(error: unknown): undefined {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+}

@@ -4,6 +4,7 @@ import type { BackupOwner, BackupTarget } from '../schema/wire/backup-message.ts
 import { buildArchivePath } from '../schema/wire/pgbackrest.ts';
 import { BackupFailed } from './s3/failure.ts';
 import type { BackupStore } from './store.ts';
+import { parseJsonOr } from '../schema/json.ts';
 
 /** Where the backups of a deployment lie below a target. */
 export type Folder = {
@@ -62,7 +63,7 @@ export async function claimFolder(
 }
 
 function requireOwn(text: string, folder: Folder, owner: BackupOwner): void {
-  const found = parseOwner(text);
+  const found = parseJsonOr(text, undefined) as Partial<BackupOwner> | undefined;
   if (
     found !== undefined &&
     found.uid === owner.uid &&
@@ -78,12 +79,4 @@ function requireOwn(text: string, folder: Folder, owner: BackupOwner): void {
     'TargetNotEmpty',
     `${folder.all} holds the backups of another: its owner.json ${whose}.`,
   );
-}
-
-function parseOwner(text: string): Partial<BackupOwner> | undefined {
-  try {
-    return JSON.parse(text) as Partial<BackupOwner>;
-  } catch {
-    return undefined;
-  }
 }

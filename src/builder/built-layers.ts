@@ -44,18 +44,13 @@ export async function readBuiltLayers(
   const production =
     packages === undefined
       ? await readStageLayer(config, LAYER_FILES.production)
-      : buildLayerEntry(packages.production, file);
+      : packages.production && { layer: packages.production, file };
   const source = requireStageFile(config.work, path.join(image, SOURCE_FILE));
   return [
     ...(production === undefined ? [] : [{ ...production, holds: 'packages' }]),
     { layer: await readLayer(source), file: source, holds: 'source' },
   ];
 }
-
-const buildLayerEntry = (
-  layer: Layer | undefined,
-  file: string,
-): Omit<OwnLayer, 'holds'> | undefined => layer && { layer, file };
 
 /** Returns a layer that the stage before wrote; undefined if it wrote none of that name. */
 export async function readStageLayer(

@@ -1,12 +1,7 @@
 import process from 'node:process';
 import type { ImageBuildConfig } from '../config/jobs/image-build.ts';
 import { StartError } from '../errors.ts';
-import {
-  type BuildStage,
-  INDEXES,
-  type StageFailure,
-  STAGES,
-} from '../schema/wire/build-message.ts';
+import { type BuildStage, INDEXES, STAGES } from '../schema/wire/build-message.ts';
 import { build } from './build.ts';
 import { serveIndexes } from './indexes/proxy.ts';
 import { buildWithBuildkit, pushFromBuildkit, restoreForBuildkit } from './buildkit/stages.ts';
@@ -45,12 +40,6 @@ const withBuildkit: Record<BuildStage, Stage> = {
   push: pushFromBuildkit,
 };
 
-/** The operator knows better why it stopped the pod. */
-const buildStoppedFailure = (stage: BuildStage): StageFailure => ({
-  ...stageFailureOf(stage, undefined),
-  message: 'The stage was stopped before its end.',
-});
-
 /** Runs one stage of a build and reports how it ended. */
 export async function runBuilder(
   args: string[],
@@ -79,7 +68,13 @@ async function runStage(
     const result = await run(config, signal);
     if (result !== undefined) writeTerminationMessage(config.terminationLog, result);
   } catch (thrown) {
-    const failure = signal.aborted ? buildStoppedFailure(stage) : stageFailureOf(stage, thrown);
+    // The operator knows better why it stopped the pod.
+    const failure = signal.aborted
+      ? {
+          ...stageFailureOf(stage, undefined),
+          message: 'The stage was stopped before its end.',
+        }
+      : stageFailureOf(stage, thrown);
     logLine(`${failure.reason}: ${failure.message}`);
     writeTerminationMessage(config.terminationLog, failure);
     process.exitCode = 1;

@@ -55,7 +55,10 @@ const isOnRecord = ({ access, audited }: Route<Caller>): boolean =>
 const isSignedEvent = ({ route }: RequestState<Caller>, status: number): boolean =>
   route.access === 'open' && route.method === 'post' && status < 400;
 
-const end = (status: number): Fields => ({ outcome: describeOutcome(status), status });
+const end = (status: number): Fields => ({
+  outcome: status < 400 ? 'done' : status < 500 ? 'refused' : 'failed',
+  status,
+});
 
 /** Returns the request's objects: the ids of its path, and those that its answer shows. */
 function listObjects({ params: given, query, reply }: RequestState<Caller>): Fields {
@@ -65,6 +68,3 @@ function listObjects({ params: given, query, reply }: RequestState<Caller>): Fie
   const bulk = ids === undefined ? {} : { ids, deleted: shown.deleted, failed: shown.failed };
   return { ...params, id: shown.id ?? Object.values(params).at(-1), ...bulk };
 }
-
-const describeOutcome = (status: number): string =>
-  status < 400 ? 'done' : status < 500 ? 'refused' : 'failed';

@@ -1,6 +1,6 @@
 import type { ControlPlaneConfig } from '../config/platform/control-plane.ts';
 import type { GitPlaces } from '../git/places.ts';
-import type { CountedKube } from '../kube/client.ts';
+import type { CountedKube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import type { ListenerLock } from './listener-lock.ts';
 import type { SecretValues } from './secrets.ts';

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { Measures } from '../http/server/measures.ts';
 import type { Answered } from '../http/server/server.ts';
-import type { RequestSample } from '../kube/client.ts';
+import type { RequestSample } from '../kube/kube.ts';
 import { registerRequestMetrics, watchMetrics } from '../kube/kube-metrics.ts';
 import type { WatchState } from '../kube/watch.ts';
 import type { Stored } from './stored/stored.ts';

@@ -1,7 +1,6 @@
 import { Conflict } from '../errors.ts';
 import { TurnsByName } from '../http/limits/turns.ts';
-import type { CountedKube } from '../kube/client.ts';
-import type { KubeObject, Kube, Kind, ListOptions, Page } from '../kube/kube.ts';
+import type { CountedKube, KubeObject, Kube, Kind, ListOptions, Page } from '../kube/kube.ts';
 
 /**
  * Reads of the API server at a time that requests cause and no cache answers: six of the eight sockets, so that writes

@@ -5,7 +5,7 @@ import { probeRoutes } from '../http/server/probes.ts';
 import type { Route } from '../http/routes/route.ts';
 import { createApp } from '../http/server/server.ts';
 import { streamWhileAllowed } from '../http/routes/while-allowed.ts';
-import type { CountedKube } from '../kube/client.ts';
+import type { CountedKube } from '../kube/kube.ts';
 import { buildAuditor } from './audit.ts';
 import { Authenticator, LOGIN_FAILURES, getLoginFailure, permit } from './auth/authenticate.ts';
 import { buildTrustedProxies } from './auth/trusted-proxies.ts';

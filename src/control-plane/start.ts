@@ -5,7 +5,7 @@ import { listen } from '../http/server/listen.ts';
 import { Lookups } from '../http/outgoing/lookups.ts';
 import { serveProbes } from '../http/server/probes.ts';
 import { addRequestSpans } from '../http/server/request-spans.ts';
-import type { CountedKube } from '../kube/client.ts';
+import type { CountedKube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { resolveTenantId } from '../schema/platform/objects/tenant-id.ts';
 import { buildSpanStarter } from '../tracing/request-spans.ts';

@@ -18,6 +18,7 @@ import {
   PORTS_KEY,
   type KeptPorts,
 } from '../schema/platform/objects/kept-ports.ts';
+import { dropUndefined } from '../schema/json.ts';
 
 /** `namespace` is the platform's own. */
 type Options = { kube: Kube; log: Log; namespace: string; namespaces: string[] };
@@ -32,7 +33,7 @@ function trimDeployment({
 }: DeploymentResource): DeploymentResource {
   const { name, namespace, uid, resourceVersion } = metadata;
   const { auth } = spec.template.sourceRevisionConfig ?? {};
-  const kept = stripUndefined({
+  const kept = dropUndefined({
     keyHashes: status.keyHashes,
     asleepSince: status.asleepSince,
     rollout: status.rollout,
@@ -41,9 +42,9 @@ function trimDeployment({
   return {
     apiVersion,
     kind,
-    metadata: { ...stripUndefined({ namespace, uid, resourceVersion }), name },
+    metadata: { ...dropUndefined({ namespace, uid, resourceVersion }), name },
     spec: {
-      ...stripUndefined({ id: spec.id, suspend: spec.suspend, rollout: trimRollout(spec, status) }),
+      ...dropUndefined({ id: spec.id, suspend: spec.suspend, rollout: trimRollout(spec, status) }),
       source: spec.source,
       template: auth === undefined ? {} : { sourceRevisionConfig: { auth } },
     },
@@ -57,20 +58,13 @@ const trimRollout = (
   status: NonNullable<DeploymentResource['status']>,
 ) =>
   status.rollout?.candidate &&
-  stripUndefined({
+  dropUndefined({
     gate: isAtGate(status) ? spec.rollout?.gate : undefined,
     checks: spec.rollout?.checks?.slice(0, 1),
   });
 
 const isAtGate = ({ rollout }: NonNullable<DeploymentResource['status']>): boolean =>
   rollout?.candidate?.gate !== undefined && rollout.candidate.gate.passed !== true;
-
-const stripUndefined = <T extends object>(
-  fields: T,
-): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 
 export type KnownDeployment = {
   /** `namespace/name`. */

@@ -2,6 +2,7 @@ import { AnswerTooLong, buildKubeError } from './errors.ts';
 import { Forbidden, NotFound, Unavailable } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
 import type {
+  ConnectedKube,
   JsonPatch,
   Kind,
   Kube,
@@ -10,7 +11,10 @@ import type {
   Page,
   PodLogOptions,
   Ref,
+  RequestSample,
+  OpenApi,
 } from './kube.ts';
+import { buildKubePath, formatQuery, listQuery, toRef } from './paths.ts';
 import { sendWithRetries } from './retry.ts';
 import { type HttpAnswer, Transport } from './transport.ts';
 import { watchStream } from './watch-stream.ts';
@@ -27,7 +31,6 @@ const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 
-export type RequestSample = { method: string; code: string; host: string; seconds: number };
 export type ConnectOptions = {
   /** The owner of applied fields. It never changes. */
   fieldManager: string;
@@ -35,24 +38,6 @@ export type ConnectOptions = {
   /** The path of a kubeconfig. The default is KUBECONFIG, then the pod's service account, then ~/.kube/config. */
   kubeconfig?: string;
 };
-
-/** The client, with the parts that only its owner uses. */
-export type ConnectedKube = Kube & {
-  addRequestListener(listener: (sample: RequestSample) => void): void;
-  /**
-   * Returns the same client for a process that may write only while `holds`. Afterwards no write leaves it, not even a
-   * repetition of an earlier one.
-   */
-  buildFenced(holds: () => boolean): Kube;
-  /** Returns the published description of a group and version, such as `apps/v1`; undefined where it can't be read. */
-  openApi(groupVersion: string, signal?: AbortSignal): Promise<OpenApi | undefined>;
-};
-
-/** A client whose requests may be counted. */
-export type CountedKube = Kube & Partial<ConnectedKube>;
-
-/** The part of an OpenAPI document that its readers here need. */
-type OpenApi = { components?: { schemas?: Record<string, { description?: string } | undefined> } };
 
 type Call = {
   method: string;
@@ -412,44 +397,3 @@ class Client implements ConnectedKube {
     }
   }
 }
-
-const toRef = ({ metadata: { namespace, name } }: KubeObject): Ref => ({
-  name,
-  ...(namespace !== undefined && { namespace }),
-});
-
-/**
- * Returns a path such as `/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat`. A namespaced kind without a
- * namespace means all of them.
- */
-export function buildKubePath(kind: Kind, ref: Partial<Ref>, sub?: string): string {
-  const root = kind.apiVersion.includes('/')
-    ? `/apis/${kind.apiVersion}`
-    : `/api/${kind.apiVersion}`;
-  const inside =
-    kind.namespaced && ref.namespace !== undefined ? ['namespaces', ref.namespace] : [];
-  const parts = [
-    ...inside,
-    kind.plural,
-    ...(ref.name === undefined ? [] : [ref.name]),
-    ...(sub === undefined ? [] : [sub]),
-  ];
-  return `${root}/${parts.map(encodeURIComponent).join('/')}`;
-}
-
-/** Returns a query string of the values that are set, with its question mark, or an empty text. */
-export function formatQuery(values: Record<string, string | number | boolean | undefined>): string {
-  const set = new URLSearchParams();
-  for (const [name, value] of Object.entries(values))
-    if (value !== undefined) set.set(name, String(value));
-  return set.size === 0 ? '' : `?${set.toString()}`;
-}
-
-export const listQuery = ({
-  labelSelector,
-  fieldSelector,
-  limit,
-  continue: next,
-  resourceVersion,
-}: ListOptions): string =>
-  formatQuery({ labelSelector, fieldSelector, limit, continue: next, resourceVersion });

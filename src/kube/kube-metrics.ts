@@ -1,5 +1,5 @@
 import type { Measures } from '../http/server/measures.ts';
-import type { RequestSample } from './client.ts';
+import type { RequestSample } from './kube.ts';
 import type { WatchState } from './watch.ts';
 
 /** Registers metrics of requests to the API server, with client-go's names. Returns the function that counts one. */

@@ -150,3 +150,26 @@ export type Kube = {
   readPodLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string>;
   close(): Promise<void>;
 };
+
+/** A request to the API server, as metrics count it. */
+export type RequestSample = { method: string; code: string; host: string; seconds: number };
+
+/** The client, with the parts that only its owner uses. */
+export type ConnectedKube = Kube & {
+  addRequestListener(listener: (sample: RequestSample) => void): void;
+  /**
+   * Returns the same client for a process that may write only while `holds`. Afterwards no write leaves it, not even a
+   * repetition of an earlier one.
+   */
+  buildFenced(holds: () => boolean): Kube;
+  /** Returns the published description of a group and version, such as `apps/v1`; undefined where it can't be read. */
+  openApi(groupVersion: string, signal?: AbortSignal): Promise<OpenApi | undefined>;
+};
+
+/** A client whose requests may be counted. */
+export type CountedKube = Kube & Partial<ConnectedKube>;
+
+/** The part of an OpenAPI document that its readers here need. */
+export type OpenApi = {
+  components?: { schemas?: Record<string, { description?: string } | undefined> };
+};

@@ -4,10 +4,9 @@ import { readPlatformVersion } from '../config/own-version.ts';
 import { toError } from '../errors.ts';
 import { buildGitPlaces } from '../git/places.ts';
 import { Lookups } from '../http/outgoing/lookups.ts';
-import type { ConnectedKube, CountedKube } from '../kube/client.ts';
+import type { ConnectedKube, CountedKube, Kube } from '../kube/kube.ts';
 import { buildObjectKey } from '../kube/cache.ts';
 import { createRecorder } from '../kube/events.ts';
-import type { Kube } from '../kube/kube.ts';
 import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
@@ -157,6 +156,8 @@ const runSweeps = (options: SweepOptions, signal: AbortSignal): Promise<unknown>
 
 type End = 'stopped' | 'lost';
 
+type TracedOptions = OperatorOptions & { tracing: Tracing | undefined };
+
 /**
  * Milliseconds that an object rests after a reconcile. A pod that starts changes its owners five times within a moment,
  * and the operator's own writes come back as changes.
@@ -164,14 +165,7 @@ type End = 'stopped' | 'lost';
 const PACE = 100;
 
 function createParts(
-  {
-    config,
-    kube,
-    log,
-    tracing,
-    times = {},
-    ...given
-  }: OperatorOptions & { tracing: Tracing | undefined },
+  { config, kube, log, tracing, times = {}, ...given }: TracedOptions,
   metrics: OperatorMetrics,
 ) {
   const table = given.table ?? OPERATOR_KINDS;
@@ -288,15 +282,14 @@ function measure(metrics: OperatorMetrics, caches: Caches): void {
 }
 
 type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
+type Reports = Pick<
+  ConstructorParameters<typeof WorkFollower>[0],
+  'gateways' | 'observer' | 'lagged'
+> & { ports: PortKeeper };
 
 const createWorkFollower = (
   { caches, settings, queues, log }: Following,
-  {
-    ports,
-    ...reports
-  }: Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer' | 'lagged'> & {
-    ports: PortKeeper;
-  },
+  { ports, ...reports }: Reports,
 ): WorkFollower =>
   new WorkFollower({
     ...reports,

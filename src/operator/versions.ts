@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError, Unavailable } from '../errors.ts';
-import type { ConnectedKube } from '../kube/client.ts';
+import type { ConnectedKube } from '../kube/kube.ts';
 import { kinds } from '../kube/kinds.ts';
-import type { LeaseObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { parseCrdVersion } from '../schema/platform/resources/crd.ts';
 import { API_VERSION } from '../schema/platform/objects/api-group.ts';
@@ -52,14 +51,14 @@ async function readVersions({ kube, config, log, own }: VersionCheck, signal: Ab
   return {
     own,
     definitions: parseCrdVersion(description),
-    former: lease === undefined ? undefined : getFormerVersion(lease),
+    former:
+      lease === undefined
+        ? undefined
+        : (lease.metadata.annotations?.[OPERATOR_VERSION] ?? FIRST_VERSION),
   };
 }
 
 const schemaName = `${['dev.gx', ...API_VERSION.split('/').slice(1)].join('.')}.Deployment`;
-
-const getFormerVersion = ({ metadata }: LeaseObject): string =>
-  metadata.annotations?.[OPERATOR_VERSION] ?? FIRST_VERSION;
 
 /** The first release. Its operator and its definitions do not say which version they are. */
 const FIRST_VERSION = '0.1.0';

@@ -9,6 +9,18 @@ export const isComposite = (value: unknown): value is Json =>
 export const isObject = (value: unknown): value is Json =>
   isComposite(value) && !Array.isArray(value);
 
+/** Returns true for a value that is neither absent nor null. */
+export const isPresent = <T>(value: T): value is NonNullable<T> =>
+  value !== null && value !== undefined;
+
+/** Returns the fields that have a value, as JSON would write them. */
+export const dropUndefined = <T extends object>(
+  fields: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+
 /** Returns the value of a JSON text, or another one where it has none. */
 export function parseJsonOr(text: string, otherwise: unknown): unknown {
   try {

@@ -149,3 +149,11 @@ export function toRestForm<S extends TObject>(schema: S, record: object | undefi
     Object.keys(schema.properties).map((name) => [name, source[toCamelKey(name)] ?? null]),
   ) as Static<S>;
 }
+
+/** Returns the schema of a field that may be absent or null. */
+export const buildOptionalNullable = <S extends TSchema>(schema: S) =>
+  Type.Optional(buildNullableSchema(schema));
+
+/** Returns the schema of a text that may be absent. */
+export const buildOptionalText = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }));

@@ -138,14 +138,12 @@ const buildSpanProcessor = (exporter: OtlpExporter<ReadableSpan>): SpanProcessor
 const SAMPLED: number = TraceFlags.SAMPLED;
 const isSampled = ({ traceFlags }: { traceFlags: number }): boolean =>
   (traceFlags & SAMPLED) === SAMPLED;
-const toTraceFlags = (sampled: boolean): TraceFlags =>
-  sampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
 
 const toContext = ({ traceId, spanId, sampled, state }: TraceContext): Context =>
   trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
-    traceFlags: toTraceFlags(sampled),
+    traceFlags: sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
     isRemote: true,
     ...(state !== undefined && { traceState: createTraceState(state) }),
   });

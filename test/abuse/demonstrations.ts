@@ -10,7 +10,7 @@ import { buildOriginCheck } from '../../src/agent/front/cors.ts';
 import { buildLocalCors } from '../../src/agent/front/local-pages.ts';
 import { streamWhileAllowed } from '../../src/http/routes/while-allowed.ts';
 import { Unauthorized } from '../../src/errors.ts';
-import type { CountedKube } from '../../src/kube/client.ts';
+import type { CountedKube } from '../../src/kube/kube.ts';
 import { kinds } from '../../src/kube/kinds.ts';
 import { hasTurn } from '../../src/operator/backup/open.ts';
 import { findPlaceInLine } from '../../src/operator/revision/build/turn.ts';

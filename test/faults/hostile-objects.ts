@@ -1,7 +1,7 @@
 import { loadCredentials } from '../../src/kube/credentials.ts';
 import { kinds } from '../../src/kube/kinds.ts';
 import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
-import { buildKubePath } from '../../src/kube/client.ts';
+import { buildKubePath } from '../../src/kube/paths.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { buildCrd } from '../../src/schema/platform/resources/crd.ts';
 import { KINDS } from '../../src/schema/platform/resources/custom-kinds.ts';

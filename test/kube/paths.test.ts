@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kinds.ts';
-import { listQuery, buildKubePath, formatQuery } from '../../src/kube/client.ts';
+import { listQuery, buildKubePath, formatQuery } from '../../src/kube/paths.ts';
 
 test.each([
   [

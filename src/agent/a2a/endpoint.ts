@@ -168,12 +168,14 @@ async function* streamEvents(
 
 type JsonRpc = { jsonrpc: '2.0'; method: string; id?: string | number | null };
 
-const isId = (id: unknown): id is string | number | null =>
-  typeof id === 'string' || Number.isInteger(id) || id === null;
-
 function isRequest(body: unknown): body is JsonRpc {
   const { jsonrpc, method, id = null } = (body ?? {}) as Partial<JsonRpc>;
-  return jsonrpc === '2.0' && typeof method === 'string' && method !== '' && isId(id);
+  return (
+    jsonrpc === '2.0' &&
+    typeof method === 'string' &&
+    method !== '' &&
+    (typeof id === 'string' || Number.isInteger(id) || id === null)
+  );
 }
 
 const readId = (body: unknown): string | number | null =>

@@ -1,6 +1,6 @@
 import type { Task } from '@a2a-js/sdk';
 import type { RunStatus } from '../../schema/agent/run.ts';
-import type { PushConfig, ReportedEnd, ReportedPush } from '../db/webhooks/webhooks.ts';
+import type { ReportedEnd, ReportedPush } from '../db/webhooks/webhooks.ts';
 import { loadA2a } from './package.ts';
 import { buildTaskForm } from './task-form.ts';
 import { buildTaskId } from './tasks.ts';
@@ -23,7 +23,16 @@ export async function buildNotification(
     { payload: { $case: 'task', value: form } },
     undefined as Task | undefined,
   );
-  return { body, headers: { 'content-type': contentType, ...buildAuthHeaders(config) } };
+  return {
+    body,
+    headers: {
+      'content-type': contentType,
+      ...(config.token !== '' && { [TOKEN]: config.token }),
+      ...(config.authentication && {
+        authorization: `${config.authentication.scheme} ${config.authentication.credentials}`,
+      }),
+    },
+  };
 }
 
 function buildEndForm(
@@ -49,10 +58,3 @@ function buildEndForm(
     state: status === 'success' && !waits ? values : undefined,
   });
 }
-
-const buildAuthHeaders = ({ token, authentication }: PushConfig): Record<string, string> => ({
-  ...(token !== '' && { [TOKEN]: token }),
-  ...(authentication && {
-    authorization: `${authentication.scheme} ${authentication.credentials}`,
-  }),
-});

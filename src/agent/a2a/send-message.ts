@@ -3,7 +3,7 @@ import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
 import type { AgentCall, AgentCaller } from '../auth/caller.ts';
-import type { PushTarget, TaskOfRun } from '../db/webhooks/push-configs.ts';
+import type { PushTarget } from '../db/webhooks/push-configs.ts';
 import { findTask, loadLastTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
@@ -77,7 +77,9 @@ export async function startTask(
     assistant_id,
     find,
   });
-  const threadId = waiting?.run.thread_id ?? toOptional(message.contextId);
+  // The protocol's package writes an absent value as an empty text.
+  const threadId =
+    waiting?.run.thread_id ?? (message.contextId === '' ? undefined : message.contextId);
   const body: RunCreate = {
     assistant_id,
     ...(waiting === undefined
@@ -90,22 +92,20 @@ export async function startTask(
   const created = await makeRun(
     deps,
     { ...body, ...modes },
-    { threadId, request, follow, key, task: buildRunTask(waiting, push) },
+    {
+      threadId,
+      request,
+      follow,
+      key,
+      task:
+        waiting === undefined
+          ? push && { push }
+          : { first: waiting.first, last: waiting.run.run_id, push },
+    },
   );
   const first = waiting?.first ?? created.run.run_id;
   return { ...created, first, id: buildTaskId(created.run.thread_id, first) };
 }
-
-const buildRunTask = (
-  waiting: FoundTask | undefined,
-  push: PushTarget | undefined,
-): TaskOfRun | undefined =>
-  waiting === undefined
-    ? push && { push }
-    : { first: waiting.first, last: waiting.run.run_id, push };
-
-/** The protocol's package writes an absent value as an empty text. */
-const toOptional = (id: string): string | undefined => (id === '' ? undefined : id);
 
 const buildFirstRun = (
   message: Message,

@@ -32,7 +32,11 @@ export function planMessages(
 ): MessageChange {
   const all = given
     .map((message, at) => ({ message, graph: buildGraphMessage(message, at) }))
-    .filter(({ message }) => !message.subagentRunId && !(isBusy && isOfAgent(message)));
+    .filter(
+      ({ message }) =>
+        !message.subagentRunId &&
+        !(isBusy && (message.role === 'assistant' || message.role === 'reasoning')),
+    );
   if (known.length === 0) return { messages: attachReasoning(all) };
   const byId = new Map(known.map((message) => [message['id'], message]));
   const answers = new Map(
@@ -84,8 +88,6 @@ export function planMessages(
     last?.message.role === 'user' && known.at(-1)?.['id'] !== last.message.id && isKnown(last);
   return isAgain ? { messages: [last.graph!], before: last.message.id } : { messages };
 }
-
-const isOfAgent = ({ role }: AgUiMessage): boolean => role === 'assistant' || role === 'reasoning';
 
 /**
  * Returns the messages without calls that nobody answers, which are those of a stream that was cut: no model goes on

@@ -82,10 +82,12 @@ const OWN = 'server';
 export const openToUser = (user: AuthUser, { source }: { source: string }): AgentCaller => ({
   identity: user.identity,
   source,
-  guard: { user, handles: new Set(), authorize: refuseQuestion },
+  guard: {
+    user,
+    handles: new Set(),
+    authorize: () => Promise.reject(new Forbidden('Nobody is asked.')),
+  },
 });
-
-const refuseQuestion: Guard['authorize'] = () => Promise.reject(new Forbidden('Nobody is asked.'));
 
 /** Returns callers for users of a server without handlers. */
 export const openToOwners = (owner: AuthUser | null): AgentCaller =>

@@ -1,5 +1,4 @@
 import { Forbidden, Unauthorized } from '../../errors.ts';
-import type { AuthCheck } from '../../schema/wire/auth-check.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { readClaimWords } from '../../tokens/claims.ts';
 import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
@@ -59,7 +58,16 @@ async function authenticateCredential(
   });
   if (checked !== undefined)
     return {
-      ...openToUser(toKeyUser(checked), request),
+      ...openToUser(
+        {
+          identity: checked.subject,
+          display_name: checked.name,
+          is_authenticated: true,
+          permissions: [checked.role],
+          tenant_id: checked.tenant_id,
+        },
+        request,
+      ),
       ...(checked.role === 'read' && { readsOnly: true }),
     };
   if (tokens !== undefined && shown.from === 'Authorization') {
@@ -86,14 +94,6 @@ function isForReading(claims: TokenClaims, roleClaim: string | undefined): boole
 /** Returns true for a request that changes nothing, as far as its route or else its method tells. */
 const isReadOnly = ({ access, method }: CallerRequest): boolean =>
   access === undefined ? ['GET', 'HEAD'].includes(method) : access === 'read' || access === 'open';
-
-const toKeyUser = ({ subject, name, role, tenant_id }: AuthCheck): AuthUser => ({
-  identity: subject,
-  display_name: name,
-  is_authenticated: true,
-  permissions: [role],
-  tenant_id,
-});
 
 function toTokenUser({ sub = '', ...claims }: TokenClaims): AuthUser {
   if (sub === '') throw buildUnauthorized('The bearer token has no subject.');

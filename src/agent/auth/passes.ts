@@ -34,7 +34,17 @@ export function buildPassAuthentication(
     if (shown === undefined) return others(request);
     const words = verifyPass(shown, rules);
     return {
-      ...as(toPassUser(words), request),
+      ...as(
+        {
+          identity: words.subject,
+          display_name: words.name,
+          is_authenticated: true,
+          permissions: [words.role],
+          // `isStudioUser` of the SDKs knows such a user by its kind.
+          kind: 'StudioUser',
+        },
+        request,
+      ),
       byPass: true,
       ...(!['write', 'admin'].includes(words.role) && { readsOnly: true }),
     };
@@ -66,15 +76,6 @@ function verifyPass(shown: string, { keys, deploymentId, now = Date.now }: PassR
   if (words.exp + SKEW < now() / 1000) throw buildUnauthorized('The pass has expired.');
   return words;
 }
-
-/** `isStudioUser` of the SDKs knows such a user by its kind. */
-const toPassUser = ({ subject, name, role }: PassWords): AuthUser => ({
-  identity: subject,
-  display_name: name,
-  is_authenticated: true,
-  permissions: [role],
-  kind: 'StudioUser',
-});
 
 /** A 401 says the same in its challenge (RFC 6750, section 3). */
 const buildUnauthorized = (text: string): Unauthorized =>

@@ -1,6 +1,7 @@
 import type { Cron, CronPatch } from '../../schema/agent/cron.ts';
 import { Cron as Schedule } from 'croner';
 import { Invalid } from '../../errors.ts';
+import { isTimeZone } from '../../schema/time-zone.ts';
 
 /** When a cron fires: its schedule as clients set it, and the next date that follows from it. */
 export type CronWhen = Pick<
@@ -71,21 +72,18 @@ const isBefore = (next: string | null, end: string | null): boolean =>
 
 type When = { schedule: string; timezone: string | null };
 
-const buildSchedule = ({ schedule, timezone }: When): Schedule =>
-  new Schedule(schedule, {
-    timezone: timezone ?? 'UTC',
+/** Returns the first time after the given one at which the schedule fires; undefined when it never fires again. */
+export const findNextTime = (when: When, after: Date): Date | undefined =>
+  new Schedule(when.schedule, {
+    timezone: when.timezone ?? 'UTC',
     mode: '5-or-6-parts',
     fixedTimeRule: 'no-wildcard',
     paused: true,
-  });
-
-/** Returns the first time after the given one at which the schedule fires; undefined when it never fires again. */
-export const findNextTime = (when: When, after: Date): Date | undefined =>
-  buildSchedule(when).nextRun(after) ?? undefined;
+  }).nextRun(after) ?? undefined;
 
 /** Throws `Invalid` for a schedule that can't be read or never fires, and for an unknown time zone. */
 export function checkWhen({ schedule, timezone }: When, now: Date): void {
-  if (timezone !== null && !isZone(timezone))
+  if (timezone !== null && !isTimeZone(timezone))
     refuse('timezone', `Unknown time zone "${timezone}"; it must be an IANA name (Europe/Berlin)`);
   // Croner takes a date for a schedule that fires once.
   if (schedule.includes(':'))
@@ -97,17 +95,6 @@ export function checkWhen({ schedule, timezone }: When, now: Date): void {
     refuse('schedule', (error as Error).message.replace(/^Cron\w*: /, ''));
   }
   if (next === undefined) refuse('schedule', 'It never fires: there is no such date');
-}
-
-function isZone(name: string): boolean {
-  try {
-    return (
-      new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' &&
-      !/^[+-]/.test(name)
-    );
-  } catch {
-    return false;
-  }
 }
 
 /** Returns the time in ISO 8601 with its offset. Throws `Invalid` for an invalid time. */

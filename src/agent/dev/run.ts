@@ -65,7 +65,10 @@ async function start(stage: Stage): Promise<void> {
   const { options, log, signal, closing } = stage;
   const file = readGraphsFile(options.config);
   refuseForJavaScript(options, file);
-  const door = await openDoor(options);
+  // A port that was asked for must be free; the usual one may be another server's.
+  const door = await (options.port === undefined
+    ? openFirstFreeDoor(options.host, listUsualPorts())
+    : openFrontDoor({ host: options.host, port: options.port }));
   closing.push(() => door.stop());
   const uri = options.databaseUri ?? (await startEmbeddedPostgres(stage, file, door));
   const lent = new LentEnvironment();
@@ -125,10 +128,6 @@ async function fetchInputSchema(
     return undefined;
   }
 }
-
-/** Opens the door. A port that was asked for must be free; the usual one may be another server's. */
-const openDoor = ({ host, port }: DevOptions): Promise<FrontDoor> =>
-  port === undefined ? openFirstFreeDoor(host, listUsualPorts()) : openFrontDoor({ host, port });
 
 /** Returns the address that a browser on this machine can open. */
 const buildUrl = ({ host }: DevOptions, { port }: FrontDoor): string => {
@@ -193,7 +192,7 @@ function buildConfig(
     GX_METRICS_PORT: undefined,
   };
   const settings = readAgentConfig(env, ['--config', config]);
-  const loopback = isLoopback(host);
+  const loopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
   const own = {
     access: chooseAccess(settings.access, { loopback, ownKey }),
     webhooks: { ...settings.webhooks, loopback: true },
@@ -217,9 +216,6 @@ function chooseAccess(
     ? { ...access, key: ownKey }
     : access;
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || host.startsWith('127.');
 
 function watchSources(file: GraphsFile, serving: Serving): () => void {
   const outside = file.graphs

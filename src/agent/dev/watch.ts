@@ -38,10 +38,15 @@ export function watchFolders(roots: string[], changed: (file: string) => void): 
     timer = setTimeout(reportChange, QUIET);
   };
   const follow = (folder: string): void => {
-    if (isPythonEnvironment(folder)) return;
+    // Python's packages lie in such a folder, whatever its name is.
+    if (existsSync(path.join(folder, 'pyvenv.cfg'))) return;
     let names: string[];
     try {
-      names = listFolders(folder);
+      names = readdirSync(folder, { withFileTypes: true })
+        .filter(
+          (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !isIgnored(entry.name),
+        )
+        .map(({ name }) => name);
       if (!watched.has(folder))
         watched.set(
           folder,
@@ -62,15 +67,6 @@ export function watchFolders(roots: string[], changed: (file: string) => void): 
     },
   };
 }
-
-const listFolders = (folder: string): string[] =>
-  readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !isIgnored(entry.name))
-    .map(({ name }) => name);
-
-/** Returns whether Python's packages lie in the folder, whatever its name is. */
-const isPythonEnvironment = (folder: string): boolean =>
-  existsSync(path.join(folder, 'pyvenv.cfg'));
 
 /** Returns whether to ignore a name. The server reads `.env`; other hidden files belong to tools. */
 const isIgnored = (name: string): boolean =>

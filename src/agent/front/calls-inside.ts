@@ -50,13 +50,10 @@ function toInnerAnswer(answer: IncomingMessage): AnswerHere {
   return {
     head: {
       status: answer.statusCode!,
-      headers: filterMessageHeaders(listHeaderPairs(answer)).map(toLowercaseHeader),
+      headers: filterMessageHeaders(listHeaderPairs(answer)).map(
+        ([name, value]): [string, string] => [name.toLowerCase(), value],
+      ),
     },
     body,
   };
 }
-
-const toLowercaseHeader = ([name, value]: [string, string]): [string, string] => [
-  name.toLowerCase(),
-  value,
-];

@@ -110,13 +110,12 @@ export function refuseForeignCookies(
       isForeign({ headers: ctx.headers, ...getClient(ctx) }) &&
       !decidesItself(ctx.method, ctx.path)
     )
-      throw new Forbidden(explainForeignCookies(ctx.get('origin')));
+      throw new Forbidden(
+        `Pages of ${ctx.get('origin')} may not send cookies to this server: name them in http.cors.allow_origins of gx.json, or call without credentials.`,
+      );
     return next();
   };
 }
-
-const explainForeignCookies = (origin: string): string =>
-  `Pages of ${origin} may not send cookies to this server: name them in http.cors.allow_origins of gx.json, or call without credentials.`;
 
 const answerHeaders = (settings: Settings, permit: string): Record<string, string> => ({
   'access-control-allow-origin': permit,

@@ -321,7 +321,10 @@ export class CustomRoutes implements OwnRoutes {
       };
       const known = await callerOf(shown);
       watch?.(known, () => callerOf(shown));
-      return buildJsonAnswer(known.guard?.user ?? null);
+      return {
+        head: { status: 200, headers: [['content-type', 'application/json']] },
+        body: wrapBytes(Buffer.from(JSON.stringify(known.guard?.user ?? null))),
+      };
     }
     if (upgrade !== undefined) {
       upgrade(toNodeHeaders(head.headers));
@@ -381,11 +384,6 @@ function send(ctx: Context, { head: { status, headers }, body }: Replied, log: L
     log.debug({ err: toError(error) }, 'an answer of http.app broke off'),
   );
 }
-
-const buildJsonAnswer = (value: unknown): AnswerHere => ({
-  head: { status: 200, headers: [['content-type', 'application/json']] },
-  body: wrapBytes(Buffer.from(JSON.stringify(value))),
-});
 
 function wrapBytes(bytes: Uint8Array): BodySource {
   const left = [bytes];

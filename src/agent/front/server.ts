@@ -232,12 +232,6 @@ function createCustomRoutes(
   return custom;
 }
 
-/** Returns the routes that probes and scrapers ask without the mount prefix. */
-const buildRootRoutes = (deps: AgentDeps, metrics: AgentRoute[]): AgentRoute[] => [
-  { ...buildHealthRoute(deps, '/ok'), id: 'health_at_root' },
-  ...metrics.map((route) => ({ ...route, id: 'metrics_at_root' })),
-];
-
 /**
  * Returns the route of the metrics at the port of the API. Who holds a key of an agent that asks for one reads them
  * there. Where they have a port of their own, nobody else does: users of handlers, and strangers of an open agent.
@@ -313,7 +307,12 @@ export function createAgentApp(
   ];
   const prefix = mountPrefix(config, settings);
   routes.push(...own.map((one) => wrapWithLowerIds({ ...one, path: prefix + one.path })));
-  if (prefix !== '') routes.push(...buildRootRoutes(deps, measured));
+  if (prefix !== '')
+    // Probes and scrapers ask without the mount prefix.
+    routes.push(
+      { ...buildHealthRoute(deps, '/ok'), id: 'health_at_root' },
+      ...measured.map((route) => ({ ...route, id: 'metrics_at_root' })),
+    );
   const custom = createCustomRoutes(
     deps,
     { config, http, callerOf, code, guard },

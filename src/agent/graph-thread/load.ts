@@ -118,7 +118,8 @@ export async function loadGraphs(
       const error = toError(thrown);
       logStack(error, source, log);
       if (!partial) throw error;
-      const sentence = joinLines(error.message);
+      // A compiler's message has several lines.
+      const sentence = error.message.replaceAll(/\s+/g, ' ');
       failures[source.graphId] = sentence;
       graphs.set(source.graphId, {
         make: () => Promise.reject(new Problem(500, sentence)),
@@ -148,9 +149,6 @@ function logStack({ cause }: Error, { graphId }: GraphSource, log: LoadOptions['
       'graph not loaded',
     );
 }
-
-/** Returns the text on one line, because a compiler's message has several. */
-const joinLines = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;

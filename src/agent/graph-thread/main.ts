@@ -24,7 +24,7 @@ import { findLoader } from './checkpoints/own-loader.ts';
 import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
 import { getCurrentNode, createRunLogging, serveLogger } from './graph-log.ts';
-import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
+import { loadGraphs, type MakeGraph } from './load.ts';
 import { passTraces, type TracePassing } from './passed-trace.ts';
 import { cacheRandomBytes } from './random.ts';
 import { Running } from './running.ts';
@@ -71,12 +71,6 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
     }
   });
 }
-
-const buildGraphFinder =
-  (graphs: Map<string, LoadedGraph>) =>
-  (graphId: string): MakeGraph =>
-    graphs.get(graphId)?.make ??
-    (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
 
 function serveFetch(headersNow: TracePassing['headersNow']): void {
   const hear = bindFetchBy((message) => sendToServer({ kind: 'exchange', message }), headersNow);
@@ -204,7 +198,9 @@ async function start({
     load: await findLoader(sources.map(({ file }) => file)),
   };
   const deps = {
-    graphOf: buildGraphFinder(graphs),
+    graphOf: (graphId: string): MakeGraph =>
+      graphs.get(graphId)?.make ??
+      (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`))),
     fileOf: getGraphFile,
     saver: new Saver(steps, { allowed }),
     store: new GraphStore(items),

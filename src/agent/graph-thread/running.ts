@@ -80,7 +80,12 @@ export class Running {
       duringRun(spec, () => passing.during(passed, () => invoke(spec, invoked)));
     await this.#starts.waitForTurn();
     const outcome = await runUnderContext(spec.kwargs.encryption_context, runGraph).catch(
-      buildBrokenOutcome,
+      // The result can't be serialised (it has cycles, or its parts throw when they are read): the graph's own failure.
+      (thrown: unknown): Outcome => ({
+        status: 'error',
+        waiting: false,
+        error: describeThrown(thrown),
+      }),
     );
     tracing?.close();
     this.#stops.delete(run_id);
@@ -141,13 +146,3 @@ export class Running {
     return { emit, flush };
   }
 }
-
-/**
- * Returns the outcome of a graph whose result can't be serialised (it has cycles, or its parts throw when they are
- * read), which is the graph's own failure.
- */
-const buildBrokenOutcome = (thrown: unknown): Outcome => ({
-  status: 'error',
-  waiting: false,
-  error: describeThrown(thrown),
-});

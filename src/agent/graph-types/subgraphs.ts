@@ -94,7 +94,11 @@ export class Subgraphs {
     if (!compiler.isObjectLiteralExpression(first)) return;
     for (const property of first.properties)
       if (compiler.isPropertyAssignment(property))
-        this.#readNode(getName(property), [property.initializer], at);
+        this.#readNode(
+          'text' in property.name ? property.name.text : property.name.getText(),
+          [property.initializer],
+          at,
+        );
   }
 
   #readNode(name: string, parts: (ts.Expression | undefined)[], at: At): void {
@@ -124,6 +128,3 @@ export class Subgraphs {
     return compiler.forEachChild(inner, (child) => this.#findGraph(child, seen));
   }
 }
-
-const getName = ({ name }: ts.PropertyAssignment): string =>
-  'text' in name ? name.text : name.getText();

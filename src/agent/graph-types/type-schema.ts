@@ -96,7 +96,8 @@ export class TypeSchema {
   }
 
   #toUnion(all: ts.Type[]): JsonSchema | undefined {
-    const members = all.filter((one) => !isOverwrite(one));
+    // A node writes this to bypass a reducer; no client sends it.
+    const members = all.filter((one) => !has(one, '__overwrite__'));
     if (members.some((one) => this.#isMessages(one))) return this.#messages();
     if (members.some(isMessage)) return this.#addMessage();
     const literals = members
@@ -261,9 +262,6 @@ const has = (type: ts.Type, ...names: string[]): boolean =>
 
 /** Knows a message by its shape, because the project brings its own copy of the message classes. */
 const isMessage = (type: ts.Type): boolean => has(type, '_getType', 'content', 'additional_kwargs');
-
-/** Knows what a node writes to bypass a reducer, which no client sends. */
-const isOverwrite = (type: ts.Type): boolean => has(type, '__overwrite__');
 
 function buildValueSchemas(literals: (string | number | boolean)[]): JsonSchema[] {
   const isBoolean = literals.includes(true) && literals.includes(false);

@@ -155,7 +155,7 @@ export class PinnedCalls {
       await this.#look(call_id);
       const state = await callState(db, call_id);
       if (state === undefined) break;
-      if (isAnswered(state)) {
+      if (state.answer !== undefined || state.problem !== undefined) {
         await removeCall(db, call_id, { unlessTaken: false });
         return requireAnswer(state);
       }
@@ -183,9 +183,6 @@ export class PinnedCalls {
     this.#waiting.delete(call_id);
   }
 }
-
-const isAnswered = ({ answer, problem }: CallState): boolean =>
-  answer !== undefined || problem !== undefined;
 
 function requireAnswer({ answer, problem }: CallState): string {
   if (problem !== undefined)

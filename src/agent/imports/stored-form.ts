@@ -81,20 +81,19 @@ export class ValuePlan {
       const place = this.#places.get(key);
       const json = own.get(channel);
       if (place !== undefined) planned.places.push(place);
-      else if (json !== undefined) planned.inline.push(buildInlineValue(channel, version, json));
+      else if (json !== undefined)
+        planned.inline.push({
+          channel,
+          version: String(version),
+          type: `${LANGUAGE}json`,
+          blob: Buffer.from(json),
+        });
       else continue;
       this.#stored.add(key);
     }
     return planned;
   }
 }
-
-const buildInlineValue = (channel: string, version: string | number, json: string): NewValue => ({
-  channel,
-  version: String(version),
-  type: `${LANGUAGE}json`,
-  blob: Buffer.from(json),
-});
 
 /** Returns a checkpoint as it is stored, from the values that were read for it. */
 export function toStoredCheckpoint(

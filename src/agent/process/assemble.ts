@@ -182,6 +182,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
   };
   const making = {
     ...shared,
+    callerFor,
     courier,
     batched,
     inserts: runInserts(db, tickets, { rich: config.richThreads, pinning }),
@@ -192,10 +193,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
   const deps: AgentDeps = {
     ...making,
     keeper,
-    clock: new CronClock({
-      ...making,
-      fire: (slow) => runDueCrons({ ...making, callerFor }, slow),
-    }),
+    clock: new CronClock({ ...making, fire: (slow) => runDueCrons(making, slow) }),
     expiry: readExpirySettings(file.settings),
     keepUsageDays: config.usage.keepDays,
     signing: createSigningKeys(config, log),

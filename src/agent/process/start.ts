@@ -222,10 +222,6 @@ async function loadEncryption(
   };
 }
 
-/** A file of variables that is not there is the commonest case, and its sentence needs no other beside it. */
-const describeIneffective = (name: string, instead: string): string =>
-  name === 'env' ? instead : `"${name}" has no effect here: ${instead}`;
-
 function logIneffective(
   { path, folder, settings, graphs, passedOver }: GraphsFile,
   { python }: AgentConfig,
@@ -245,7 +241,8 @@ function logIneffective(
           file: path,
           name,
           instead,
-          says: `${basename(path)}: ${describeIneffective(name, instead)}`,
+          // A file of variables that is not there is the commonest case, and its sentence needs no other beside it.
+          says: `${basename(path)}: ${name === 'env' ? instead : `"${name}" has no effect here: ${instead}`}`,
         },
         'a name of the configuration has no effect here',
       );

@@ -65,7 +65,12 @@ export class Publisher {
     published.logged = published.at;
     const logged = { run_id, thread_id, attempt, kwargs, context: kwargs?.encryption_context };
     this.#deps.eventLog.append(
-      { ...logged, readers: published.readers, kept: isToKeep(published) },
+      {
+        ...logged,
+        readers: published.readers,
+        // Events of protocol v2 are for readers that come later, too.
+        kept: published.run.resumable || published.run.kwargs?.protocol === true,
+      },
       events,
     );
     const asks = events.some(({ event }) => isInputRequest(event));
@@ -144,8 +149,5 @@ const buildKeys = ({ run: { run_id, thread_id } }: PublishedRun): string[] => [
   run_id,
   buildThreadKey(thread_id),
 ];
-
-/** Events of protocol v2 are for readers that come later, too. */
-const isToKeep = ({ run }: PublishedRun): boolean => run.resumable || run.kwargs?.protocol === true;
 
 const isKept = ({ run, readers }: PublishedRun): boolean => run.resumable || readers.size > 0;

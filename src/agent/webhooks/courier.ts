@@ -311,7 +311,14 @@ export class Courier {
       'user-agent': `gx-agent-server/${readVersions().version}`,
     };
     return {
-      headers: { ...own, ...getTraceHeaders(end), ...headers, ...given.headers, ...signed },
+      headers: {
+        ...own,
+        // They carry the trace of the request that made the run on, where it is traced.
+        ...(end.kwargs as Partial<RunKwargs> | undefined)?.trace,
+        ...headers,
+        ...given.headers,
+        ...signed,
+      },
       body,
     };
   }
@@ -326,10 +333,6 @@ export class Courier {
     return found === undefined || found.length === 0 ? undefined : found;
   }
 }
-
-/** Returns the headers that carry the trace of the request that made the run on, where it is traced. */
-const getTraceHeaders = ({ kwargs }: ReportedEnd): Partial<NonNullable<RunKwargs['trace']>> =>
-  (kwargs as Partial<RunKwargs> | undefined)?.trace ?? {};
 
 /** Returns the body: the run as it ended, when it is reported, and the state of its thread. */
 function buildBody({ error, ...end }: ReportedEnd, fields: string[] | undefined): string {

@@ -9,7 +9,6 @@ const VARIABLE = /\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 
 /** Headers that the sending itself needs. */
 const OWN = new Set([...CONNECTION_HEADERS, 'content-length', 'content-type', 'expect', 'host']);
-const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('webhook-');
 
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 /** The characters of a header's value: visible Latin-1, spaces and tabs (RFC 9110). */
@@ -31,7 +30,8 @@ export function buildWebhookHeaders(
         throw new StartError(`gx.json: "webhooks.headers.${given}" ${problem}.`);
       };
       if (!NAME.test(name)) refuse('is not the name of a header');
-      if (isOwn(name)) refuse('is a header that the server sets itself');
+      if (OWN.has(name) || name.startsWith('webhook-'))
+        refuse('is a header that the server sets itself');
       const value = template.replaceAll(VARIABLE, (_, found: string) => {
         if (!found.startsWith(env_prefix))
           refuse(

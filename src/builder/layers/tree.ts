@@ -39,10 +39,8 @@ export function readTree(
     }
   };
   visit('');
-  return found.sort(compareNames);
+  return found.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
-
-const compareNames = (one: TreeEntry, other: TreeEntry): number => (one.name < other.name ? -1 : 1);
 
 function readEntry(root: string, name: string): TreeEntry | undefined {
   const file = path.join(root, name);

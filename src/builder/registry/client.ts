@@ -43,7 +43,10 @@ export function askRegistries(settings: RegistrySettings): AskRegistry {
       if (attempt === ATTEMPTS)
         throw answer instanceof Error
           ? buildUnreachable(host, answer)
-          : buildBusyFailure(host, answer.status);
+          : new StageFailed(
+              'PushFailed',
+              `The registry ${host} answered ${answer.status} each time: look into its log.`,
+            );
       if (answer instanceof Response) await answer.body?.cancel();
       await wait(PAUSE * attempt, undefined, { signal });
     }
@@ -146,12 +149,6 @@ const buildUnreachable = (host: string, error: Error): StageFailed =>
     {
       cause: error,
     },
-  );
-
-const buildBusyFailure = (host: string, status: number): StageFailed =>
-  new StageFailed(
-    'PushFailed',
-    `The registry ${host} answered ${status} each time: look into its log.`,
   );
 
 const describeCause = ({ cause, message }: Error): string =>

@@ -79,7 +79,11 @@ export function dropUnknownKeys(settings: unknown): {
   const { value, unknown } = splitUnknownKeys(settings, GxJson);
   const passedOver = unknown.map(({ name, pattern, nearest }) => ({
     name,
-    instead: KEYS_OF_OTHERS[pattern] ?? explainNearest(nearest),
+    instead:
+      KEYS_OF_OTHERS[pattern] ??
+      (nearest === undefined
+        ? 'there is no such key'
+        : `there is no such key; the nearest is "${nearest}"`),
   }));
   const backend = getDottedValue(value, BACKEND);
   if (typeof backend !== 'string' || backend === 'default') return { settings: value, passedOver };
@@ -92,11 +96,6 @@ export function dropUnknownKeys(settings: unknown): {
 }
 
 const BACKEND = 'checkpointer.backend';
-
-const explainNearest = (nearest: string | undefined): string =>
-  nearest === undefined
-    ? 'there is no such key'
-    : `there is no such key; the nearest is "${nearest}"`;
 
 /** Returns the faults of settings of gx.json, in sentences that name the key. */
 export function checkGxJson(settings: unknown, schema: TSchema = GxJson): string[] {

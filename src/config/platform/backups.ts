@@ -2,6 +2,7 @@ import { describeNearestName } from '../../nearest-name.ts';
 import { isObject } from '../../schema/json.ts';
 import type { ClaimTarget, S3Target } from '../../schema/wire/backup-message.ts';
 import type { SettingsReader } from '../env.ts';
+import { type SettingCheck, isAnyText, isNonEmptyText } from './checks.ts';
 
 /** A target of the installation. The credential of one that speaks S3 is a Secret in the deployment's namespace. */
 export type NamedTarget = (S3Target & { secretName: string }) | ClaimTarget;
@@ -18,13 +19,10 @@ export type Backups = {
   image: string;
 };
 
-type Check = (value: unknown) => boolean;
-const isText: Check = (value) => typeof value === 'string';
-const isWord: Check = (value) => typeof value === 'string' && value !== '';
-const isLabel: Check = (value) =>
+const isLabel: SettingCheck = (value) =>
   typeof value === 'string' && value.length <= 63 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value);
 
-type Fields = Record<string, { check: Check; isNeeded?: boolean; says: string }>;
+type Fields = Record<string, { check: SettingCheck; isNeeded?: boolean; says: string }>;
 
 /** The fields of every target, which are those of the chart's settings.backups.targets. */
 const FIELDS: Fields = {
@@ -62,10 +60,10 @@ const OF_S3: Fields = {
     isNeeded: true,
     says: "a bucket's name",
   },
-  region: { check: isText, says: 'a text' },
-  ca: { check: isText, says: 'certificates in PEM' },
+  region: { check: isAnyText, says: 'a text' },
+  ca: { check: isAnyText, says: 'certificates in PEM' },
   pathStyle: { check: (value) => typeof value === 'boolean', says: 'true or false' },
-  secretName: { check: isWord, isNeeded: true, says: "a Secret's name" },
+  secretName: { check: isNonEmptyText, isNeeded: true, says: "a Secret's name" },
 };
 
 /** Reads where backups go. Each fault is named with its target and field. */

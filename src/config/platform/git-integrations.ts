@@ -7,33 +7,28 @@ import {
 import type { SettingsReader } from '../env.ts';
 import { describeNearestName } from '../../nearest-name.ts';
 import { isObject } from '../../schema/json.ts';
+import { type SettingCheck, isNonEmptyText, buildListCheck } from './checks.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const HOST = new RegExp(HOST_URL);
 const PATTERN = new RegExp(REPOSITORY_PATTERN);
 
-type Check = (value: unknown) => boolean;
-const isText: Check = (value) => typeof value === 'string' && value !== '';
-const isUuid: Check = (value) => typeof value === 'string' && UUID.test(value);
-const isHost: Check = (value) => typeof value === 'string' && HOST.test(value);
-const buildListCheck =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
+const isUuid: SettingCheck = (value) => typeof value === 'string' && UUID.test(value);
+const isHost: SettingCheck = (value) => typeof value === 'string' && HOST.test(value);
 
-const REQUIRED: Record<string, Check> = {
+const REQUIRED: Record<string, SettingCheck> = {
   id: isUuid,
-  name: isText,
+  name: isNonEmptyText,
   installation_id: Number.isInteger,
 };
-const OPTIONAL: Record<string, Check> = {
+const OPTIONAL: Record<string, SettingCheck> = {
   tenant_id: isUuid,
   kind: (value) => GIT_KINDS.some((kind) => kind === value),
   host: isHost,
   api_url: isHost,
   repositories: buildListCheck((value) => typeof value === 'string' && PATTERN.test(value)),
-  credential_secret: isText,
-  webhook_secret: isText,
+  credential_secret: isNonEmptyText,
+  webhook_secret: isNonEmptyText,
   poll_seconds: (value) =>
     Number.isInteger(value) && (value as number) >= 10 && (value as number) <= 86_400,
   repos: buildListCheck(isRepository),

@@ -1,6 +1,7 @@
 import { describeNearestName } from '../../nearest-name.ts';
 import { isComposite, isObject } from '../../schema/json.ts';
 import type { SettingsReader } from '../env.ts';
+import { type SettingCheck, isAnyText, buildListCheck } from './checks.ts';
 
 /** Where pods stand, in the fields and words of Kubernetes. The cluster decides about fields that are unset. */
 export type PodPlace = {
@@ -17,21 +18,17 @@ export type PodPlace = {
 const PLACED = ['agents', 'databases', 'stores', 'builds'] as const;
 export type PodPlaces = Record<(typeof PLACED)[number], PodPlace>;
 
-type Check = (value: unknown) => boolean;
-const isText: Check = (value) => typeof value === 'string';
-const isObjectList: Check = (value) => Array.isArray(value) && value.every(isObject);
-
-const FIELDS: Record<keyof PodPlace, Check> = {
-  nodeSelector: (value) => isObject(value) && Object.values(value).every(isText),
-  tolerations: isObjectList,
+const FIELDS: Record<keyof PodPlace, SettingCheck> = {
+  nodeSelector: (value) => isObject(value) && Object.values(value).every(isAnyText),
+  tolerations: buildListCheck(isObject),
   affinity: isObject,
-  priorityClassName: isText,
-  runtimeClassName: isText,
-  topologySpreadConstraints: isObjectList,
+  priorityClassName: isAnyText,
+  runtimeClassName: isAnyText,
+  topologySpreadConstraints: buildListCheck(isObject),
 };
 
 /** Returns the fields that a kind of pods has. Each but agents has one pod a deployment, which can't be spread. */
-const getFieldChecks = (placed: string): Partial<Record<string, Check>> => {
+const getFieldChecks = (placed: string): Partial<Record<string, SettingCheck>> => {
   const { topologySpreadConstraints, ...others } = FIELDS;
   return placed === 'agents' ? { ...others, topologySpreadConstraints } : others;
 };

@@ -10,6 +10,7 @@ import {
   type RouteKind,
 } from '../../schema/platform/spec/route-place.ts';
 import type { SettingsReader } from '../env.ts';
+import { type SettingCheck, isAnyText, isNonEmptyText, buildListCheck } from './checks.ts';
 
 type Words = Record<string, string>;
 
@@ -55,24 +56,17 @@ export type Routes = {
   routeProxies: object[];
 };
 
-type Check = (value: unknown) => boolean;
-const isText: Check = (value) => typeof value === 'string';
-const isNamed: Check = (value) => typeof value === 'string' && value !== '';
-const isPort: Check = (value) =>
+const isPort: SettingCheck = (value) =>
   Number.isInteger(value) && (value as number) > 0 && (value as number) <= 65_535;
-const isListOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
 const isWords =
-  (check: (value: string) => boolean): Check =>
+  (check: (value: string) => boolean): SettingCheck =>
   (value) =>
     isObject(value) &&
     Object.entries(value).every(
       ([key, word]) => isKey(key) && typeof word === 'string' && check(word),
     );
 const hasFields =
-  (fields: Record<string, Check>, needed: readonly string[] = []): Check =>
+  (fields: Record<string, SettingCheck>, needed: readonly string[] = []): SettingCheck =>
   (value) =>
     isObject(value) &&
     needed.every((name) => name in value) &&
@@ -80,41 +74,42 @@ const hasFields =
       ([name, inner]) => inner === null || fields[name]?.(inner) === true,
     );
 
-const isKind: Check = (value) => ROUTE_KINDS.some((kind) => kind === value);
+const isKind: SettingCheck = (value) => ROUTE_KINDS.some((kind) => kind === value);
 const isParent = hasFields(
   {
-    name: isNamed,
-    namespace: isNamed,
-    sectionName: isNamed,
+    name: isNonEmptyText,
+    namespace: isNonEmptyText,
+    sectionName: isNonEmptyText,
     port: isPort,
-    group: isText,
-    kind: isNamed,
+    group: isAnyText,
+    kind: isNonEmptyText,
   },
   ['name'],
 );
 /** The fields of a NetworkPolicy's peer. */
 const PEER = { podSelector: isComposite, namespaceSelector: isComposite, ipBlock: isComposite };
-const isPeer: Check = (value) => hasFields(PEER)(value) && Object.keys(value as object).length > 0;
+const isPeer: SettingCheck = (value) =>
+  hasFields(PEER)(value) && Object.keys(value as object).length > 0;
 
 /** The fields of GX_ROUTE, which are those of the chart's settings.route. */
-const FIELDS: Record<string, Check> = {
+const FIELDS: Record<string, SettingCheck> = {
   kind: (value) => value === 'None' || isKind(value),
-  former: isListOf(isKind),
-  parentRefs: isListOf(isParent),
-  className: isText,
-  host: isText,
-  path: isText,
+  former: buildListCheck(isKind),
+  parentRefs: buildListCheck(isParent),
+  className: isAnyText,
+  host: isAnyText,
+  path: isAnyText,
   timeouts: (value) => TIMEOUTS.some((word) => word === value),
   scheme: (value) => value === 'http' || value === 'https',
   tls: hasFields({
     enabled: (value) => typeof value === 'boolean',
-    secretName: isText,
+    secretName: isAnyText,
     annotations: isWords(() => true),
   }),
   labels: isWords(isLabelValue),
   annotations: isWords(() => true),
-  proxies: isListOf(isPeer),
-  reservedHosts: isListOf(
+  proxies: buildListCheck(isPeer),
+  reservedHosts: buildListCheck(
     (value) => typeof value === 'string' && new RegExp(GRANTED_HOST).test(value),
   ),
 };

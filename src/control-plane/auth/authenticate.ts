@@ -7,7 +7,7 @@ import type { Identity } from './claims.ts';
 import { isExpired } from './expiry.ts';
 import { deriveKeyDigest, KnownKeys } from './known-keys.ts';
 import { LastUse } from './last-use.ts';
-import { type Caller, hasRole, type Role } from '../caller.ts';
+import { type Caller, hasRole } from '../caller.ts';
 import type { Log } from '../../log.ts';
 
 /** Why credentials are refused. Those of an identity provider have one reason. */
@@ -138,13 +138,13 @@ export class Authenticator {
 
 /** Throws `Forbidden` if the caller's role is too small for such a route. */
 export function permit({ role }: Caller, access: Route['access']): void {
-  if (access !== 'open' && !hasRole(role, access)) throw new Forbidden(describeMissingRole(role));
+  if (access !== 'open' && !hasRole(role, access))
+    throw new Forbidden(
+      role === 'read'
+        ? 'This key may only read.'
+        : 'This needs the role admin; this key has the role write.',
+    );
 }
-
-const describeMissingRole = (role: Role): string =>
-  role === 'read'
-    ? 'This key may only read.'
-    : 'This needs the role admin; this key has the role write.';
 
 /** The vendor's clients look for "requires workspace specification" and then ask their user for a tenant. */
 function chooseTenant([only, ...others]: string[], named: string | undefined): string {

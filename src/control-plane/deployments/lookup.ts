@@ -1,4 +1,4 @@
-import type { CountedKube } from '../../kube/client.ts';
+import type { CountedKube } from '../../kube/kube.ts';
 import type { Stored } from '../stored/stored.ts';
 import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { Conflict, NotFound } from '../../errors.ts';

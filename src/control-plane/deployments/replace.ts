@@ -20,6 +20,7 @@ import {
   requireConfigMap,
   requireKeys,
 } from './restore.ts';
+import { isPresent } from '../../schema/json.ts';
 
 /** Asks the operator to replace the data of a deployment. Whatever objects here show not to be possible is refused. */
 export async function startReplacement(
@@ -64,8 +65,6 @@ async function runBodyCheck(check: () => Promise<void>): Promise<void> {
   }
 }
 
-const isGiven = <T>(value: T): value is NonNullable<T> => value !== null && value !== undefined;
-
 async function checkReplacement(
   plane: ControlPlane,
   live: DeploymentResource,
@@ -79,10 +78,10 @@ async function checkReplacement(
   const broken = [...checkFields(body, plane.now()), ...checkDeployment(live, body)];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const { namespace = '' } = live.metadata;
-  if (isGiven(body.sql_config_map))
+  if (isPresent(body.sql_config_map))
     await requireConfigMap(plane, body.sql_config_map, { namespace, signal: call.signal });
-  if (isGiven(body.volume)) return;
-  const found = isGiven(body.backup)
+  if (isPresent(body.volume)) return;
+  const found = isPresent(body.backup)
     ? await requireBackupByName(plane, body.backup, { namespace, ...call })
     : await findDeploymentBackup(plane, body, call);
   if (found !== undefined)
@@ -90,9 +89,9 @@ async function checkReplacement(
 }
 
 function checkFields(body: ReplaceAsked, now: Date): string[] {
-  const sources = [body.backup, body.deployment_id, body.volume].filter(isGiven).length;
+  const sources = [body.backup, body.deployment_id, body.volume].filter(isPresent).length;
   const alone = (['target', 'at'] as const).filter(
-    (field) => isGiven(body[field]) && !isGiven(body.deployment_id),
+    (field) => isPresent(body[field]) && !isPresent(body.deployment_id),
   );
   return [
     ...(sources === 1 ? [] : ['either backup, deployment_id or volume']),
@@ -106,9 +105,9 @@ function checkDeployment(
   { volume, without_backup }: ReplaceAsked,
 ): string[] {
   const isUnsaved =
-    !isGiven(volume) && without_backup !== true && spec.database?.backup === undefined;
+    !isPresent(volume) && without_backup !== true && spec.database?.backup === undefined;
   const isUnknown =
-    isGiven(volume) && !(status.formerVolumes ?? []).some(({ claim }) => claim === volume);
+    isPresent(volume) && !(status.formerVolumes ?? []).some(({ claim }) => claim === volume);
   return [
     ...(isManaged({ spec, status, ...live })
       ? []

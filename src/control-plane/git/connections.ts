@@ -1,5 +1,5 @@
 import type { StoredIntegrations } from '../stored/integrations.ts';
-import type { CountedKube } from '../../kube/client.ts';
+import type { CountedKube } from '../../kube/kube.ts';
 import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
 import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';

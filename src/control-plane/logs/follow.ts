@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/routes/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { skipGone } from '../stored/follow.ts';
+import { skipNotFound } from '../../errors.ts';
 import { BestLines, compareOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
 import { noteEnd, type LogFeeds } from './feeds.ts';
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
@@ -22,11 +22,6 @@ const MOST_PAST_CHARACTERS = 4 * MOST_CHARACTERS;
 
 /** Says that lines were left out here: there were more than a stream brings. */
 const GAP: SseEvent = { event: 'gap', data: { reason: 'too_many_lines' } };
-/** Says that the logs of so many pods are not read: there are more than a stream has places for. */
-const buildPodsGap = (pods: number): SseEvent => ({
-  event: 'gap',
-  data: { reason: 'too_many_pods', pods },
-});
 
 /**
  * Streams past lines, then new lines as they come, until the client leaves or the deployment is gone. Pods may come and
@@ -46,7 +41,7 @@ export async function* followLogs(
   let [hasPast, leftOut] = [false, 0];
   try {
     while (!leaving.aborted) {
-      const found = await find(leaving).catch(skipGone);
+      const found = await find(leaving).catch(skipNotFound);
       if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
       const isOver = found.type === 'build' && isBuildOver(found.revision);
       // The first lines and the rest of a build are read for a caller who asks for them at this time.
@@ -56,7 +51,12 @@ export async function* followLogs(
         : reader.take();
       if (came !== undefined) {
         const now = came.leftOut ?? leftOut;
-        if (now > 0 && now !== leftOut) yield buildPodsGap(now);
+        // There are more pods than a stream has places for.
+        if (now > 0 && now !== leftOut)
+          yield {
+            event: 'gap',
+            data: { reason: 'too_many_pods', pods: now },
+          };
         leftOut = now;
         const waitTurn = (): Promise<void> => plane.turns.begin(leaving);
         yield* emitEvents(came, seen, query, waitTurn, hasPast || tail === undefined);

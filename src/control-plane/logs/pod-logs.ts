@@ -1,10 +1,9 @@
 import type { ControlPlaneConfig } from '../../config/platform/control-plane.ts';
-import type { CountedKube } from '../../kube/client.ts';
+import type { CountedKube, Kube, KubeObject, PodLogOptions } from '../../kube/kube.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kinds.ts';
-import type { Kube, KubeObject, PodLogOptions } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
   RevisionResource,

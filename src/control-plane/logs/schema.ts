@@ -5,23 +5,25 @@ import {
   buildNullableSchema,
   buildEnumSchema,
   buildUuidSchema,
+  buildOptionalNullable,
 } from '../../schema/types.ts';
 
 const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const;
-const toOptional = <S extends Parameters<typeof buildNullableSchema>[0]>(schema: S) =>
-  Type.Optional(buildNullableSchema(schema));
-
 export const logFields = {
   order: Type.Optional(buildEnumSchema(['asc', 'desc'], { default: 'asc' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
-  offset: toOptional(
+  offset: buildOptionalNullable(
     Type.String({ maxLength: 1024, description: 'next_offset of the previous page.' }),
   ),
-  start_time: toOptional(buildDateTimeSchema('Not before.')),
-  end_time: toOptional(buildDateTimeSchema('Before.')),
-  level: toOptional(buildEnumSchema(LEVELS, { description: 'Lines of this level or above.' })),
-  query: toOptional(Type.String({ maxLength: 1024, description: 'Part of the message.' })),
-  run_id: toOptional(buildUuidSchema('Only lines about this run.')),
+  start_time: buildOptionalNullable(buildDateTimeSchema('Not before.')),
+  end_time: buildOptionalNullable(buildDateTimeSchema('Before.')),
+  level: buildOptionalNullable(
+    buildEnumSchema(LEVELS, { description: 'Lines of this level or above.' }),
+  ),
+  query: buildOptionalNullable(
+    Type.String({ maxLength: 1024, description: 'Part of the message.' }),
+  ),
+  run_id: buildOptionalNullable(buildUuidSchema('Only lines about this run.')),
 };
 
 export const LogQuery = buildClosedSchema(logFields);

@@ -1,5 +1,5 @@
 import type { Stored } from '../stored/stored.ts';
-import type { CountedKube } from '../../kube/client.ts';
+import type { CountedKube } from '../../kube/kube.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Conflict } from '../../errors.ts';
+import { Conflict, skipNotFound } from '../../errors.ts';
 import {
   answerJson,
   answerNoContent,
@@ -28,7 +28,7 @@ import { buildEtag, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
 import { buildRevisionConverter } from '../revisions/answers.ts';
 import { DeploymentPath, rejected, specVersion, buildRestRouteMakers } from './route.ts';
-import { skipGone, waitFor } from '../stored/follow.ts';
+import { waitFor } from '../stored/follow.ts';
 
 const WriteQuery = buildClosedSchema({
   dry_run: Type.Optional(
@@ -129,7 +129,7 @@ async function answerAfterWait(
   const seconds = { signal: call.signal, seconds: wait };
   const now = await waitFor(plane, seconds, {
     uid: written.metadata.uid,
-    read: () => findDeployment(plane, plane.stored.getId(written), call).catch(skipGone),
+    read: () => findDeployment(plane, plane.stored.getId(written), call).catch(skipNotFound),
     done: (deployment) => deployment === undefined || hasNewestRevisionEnded(plane, deployment),
   });
   return answerDeployment(plane, now ?? written, call);

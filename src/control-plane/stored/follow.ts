@@ -1,5 +1,5 @@
 import type { Stored } from './stored.ts';
-import { NotFound } from '../../errors.ts';
+import { skipNotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/routes/route.ts';
 import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
@@ -24,7 +24,7 @@ export async function* follow<T>(
   while (!leaving.aborted) {
     // The wait begins before the read, so that a change during the read is not missed.
     const changed = plane.stored.waitForChange(leaving, view.uid);
-    const value = await view.read().catch(skipGone);
+    const value = await view.read().catch(skipNotFound);
     if (value === undefined) return yield { event: 'end', data: { reason: 'gone' } };
     const text = formatCanonicalJson(value);
     if (text !== last) yield { event: view.event, data: value };
@@ -32,12 +32,6 @@ export async function* follow<T>(
     last = text;
     await changed;
   }
-}
-
-/** Returns undefined for an object that is gone. Throws any other error again. */
-export function skipGone(error: unknown): undefined {
-  if (error instanceof NotFound) return undefined;
-  throw error;
 }
 
 /** Waits until a value is as wanted or the time is up, and returns the value as it is then. */

@@ -26,9 +26,6 @@ const UNCHECKED = [408, 429];
 export const isRefusal = (error: unknown): boolean =>
   error instanceof Problem && error.status < 500 && !UNCHECKED.includes(error.status);
 
-/** The refusal in place of an answer whose credentials have ended. */
-const buildLostRight = (): Unauthorized => new Unauthorized(LOST_WAIT);
-
 /**
  * Calls `refuse` once `again` refuses the caller, with the answer's refusal. A check that fails for another reason ends
  * nothing. Returns the function that ends the checks. `every`: milliseconds between two.
@@ -43,7 +40,7 @@ export function watchRefusal(
     } catch (error) {
       if (!isRefusal(error)) return;
       clearInterval(timer);
-      refuse(buildLostRight());
+      refuse(new Unauthorized(LOST_WAIT));
     }
   };
   const timer = setInterval(() => void look(), every).unref();

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
-import { Forbidden, Invalid, NotFound, Problem, StartError } from '../../errors.ts';
+import { Forbidden, NotFound, Problem, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { readAnnouncedBytes, readBytesWithin, readJson, type BodyLimits } from '../bodies/body.ts';
+import { readAnnouncedBytes, type BodyLimits } from '../bodies/body.ts';
+import { getBodyLimit, readBody } from './route-body.ts';
 import { CLIENT_LEFT } from './client-left.ts';
 import { CostlyBodies } from '../bodies/costly-bodies.ts';
 import {
@@ -21,7 +22,7 @@ import { refuseUnstorable } from '../bodies/storable.ts';
 import { send } from '../routes/send.ts';
 import { SSE_TYPE } from '../routes/sse.ts';
 import { leaveUnread } from '../bodies/unread-body.ts';
-import { createValidator, type Check } from '../bodies/validate.ts';
+import { createValidator } from '../bodies/validate.ts';
 import { limitReply } from '../routes/while-allowed.ts';
 
 export type Origin = { source: string; method: string; url: string };
@@ -371,42 +372,3 @@ const getCallerName = <Caller>(
   caller: Caller,
   source: string,
 ): string => nameOf?.(caller) ?? source;
-
-type Reading<Caller> = {
-  route: Route<Caller>;
-  check: Check | undefined;
-  limits: BodyLimits;
-  from: { costly: CostlyBodies; caller: string };
-};
-
-/** Returns the bytes that a body of a route may have; 0 for one that takes none. */
-function getBodyLimit<Caller>(
-  { rawBody, body, bodyBytes = Infinity, selects }: Route<Caller>,
-  limits: BodyLimits,
-): number {
-  if (rawBody !== undefined) return rawBody.bytes;
-  return body === undefined
-    ? 0
-    : Math.min(limits.bytes, bodyBytes, selects === true ? limits.selectionBytes : Infinity);
-}
-
-async function readBody<Caller>(
-  ctx: RouterContext,
-  { route, check, limits, from }: Reading<Caller>,
-): Promise<unknown> {
-  const [bytes, seconds] = [getBodyLimit(route, limits), route.admission?.seconds];
-  if (route.rawBody !== undefined) return readBytesWithin(ctx.req, bytes, seconds);
-  if (check === undefined) return undefined;
-  return readJson(
-    ctx.req,
-    { limits: { ...limits, bytes }, seconds, ...from },
-    {
-      refuse: (value) => {
-        if (value === undefined && route.bodyOptional !== true)
-          throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
-        refuseUnstorable(value, 'body');
-      },
-      check: (value) => check(value === undefined ? {} : value, 'body'),
-    },
-  );
-}

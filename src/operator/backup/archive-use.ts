@@ -30,7 +30,12 @@ function chooseLogTarget(
   { deployment, settings, backups, backup: plan }: ArchiveFacts,
   tenant: string,
 ): ArchiveUse['log'] {
-  if (!isArchived(deployment) || plan === undefined || isUnfit(plan)) return undefined;
+  if (
+    !isArchived(deployment) ||
+    plan === undefined ||
+    (plan.fault !== undefined && plan.fault.reason !== 'ScheduleInvalid')
+  )
+    return undefined;
   const target = toLogTarget(settings.backups.targets[plan.spec.target]);
   if (target === undefined) return undefined;
   const isTaken =
@@ -43,9 +48,6 @@ function chooseLogTarget(
     );
   return { target, owner: { tenant, id: getBackupOwnerId(deployment) }, isTaken };
 }
-
-const isUnfit = ({ fault }: BackupPlan): boolean =>
-  fault !== undefined && fault.reason !== 'ScheduleInvalid';
 
 function decideFill({ settings, restore, replace }: ArchiveFacts): ArchiveUse['fill'] {
   const plan = replace?.state === 'replacing' ? replace.order : restore;

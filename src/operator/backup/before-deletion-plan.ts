@@ -109,7 +109,14 @@ function findWaitEnd(
   const last = good.at(-1);
   const isNewest =
     listMadeBackups(deployment, good).length > 0 || isUnchanged(last, deployment.status ?? {});
-  if (last !== undefined && isNewest) return buildMadeCondition(last);
+  if (last !== undefined && isNewest)
+    return {
+      type: BACKED_UP,
+      status: 'True',
+      reason: LAST_MADE,
+      message: `Backup ${last.spec.backup} at target ${last.spec.target} (${last.metadata.name}) has the data of ${last.status?.from}. The deletion continues.`,
+      event: 'Normal',
+    };
   return now.getTime() - parseDeletionTime(deployment) < WAITS_HOURS * HOUR
     ? undefined
     : buildKeptCondition(claim, `No backup could be made within ${WAITS_HOURS} hours.`);
@@ -117,14 +124,6 @@ function findWaitEnd(
 
 const parseDeletionTime = ({ metadata }: DeploymentResource): number =>
   Date.parse(metadata.deletionTimestamp ?? '');
-
-const buildMadeCondition = ({ metadata, spec, status }: BackupResource): StatedCondition => ({
-  type: BACKED_UP,
-  status: 'True',
-  reason: LAST_MADE,
-  message: `Backup ${spec.backup} at target ${spec.target} (${metadata.name}) has the data of ${status?.from}. The deletion continues.`,
-  event: 'Normal',
-});
 
 /** States that a deletion goes on without a backup, because there is nothing that one could hold. */
 export const buildNoBackupCondition = (why: string): StatedCondition => ({

@@ -90,22 +90,17 @@ export function planBackup(
     last,
     ended: over.at(-1),
     isDue:
-      isTime(requestedAt, dueAt, now) &&
+      (requestedAt !== undefined || (dueAt !== undefined && dueAt <= now)) &&
       fault === undefined &&
       running === undefined &&
       mayBegin(deployment),
     dueAt,
     requestedAt,
     outdated: listOutdated(good, over, { keep: resolveKeptBackups(spec), now }),
-    archivedFrom: getFirstMoment(copy),
+    archivedFrom: copy?.status?.from,
     needsDatabase: running !== undefined && deployment.spec.hibernate !== true,
   };
 }
-
-const isTime = (requestedAt: string | undefined, dueAt: Date | undefined, now: Date): boolean =>
-  requestedAt !== undefined || (dueAt !== undefined && dueAt <= now);
-
-const getFirstMoment = (copy: BackupResource | undefined): string | undefined => copy?.status?.from;
 
 /** Returns true if there is a database with something in it: one that is still to be restored may be empty. */
 const mayBegin = (deployment: DeploymentResource): boolean =>

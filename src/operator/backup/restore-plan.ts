@@ -246,9 +246,6 @@ function hasDumpsAlone(id: string, { deployments, backups }: RestoreSeen): boole
   );
 }
 
-const getMethod = ({ spec }: DeploymentResource): BackupMethod =>
-  spec.database?.backup?.method ?? 'dump';
-
 /** The backup that was asked for is made in its turn. One that failed is not made again for this request. */
 function findByRequest(
   id: string,
@@ -271,7 +268,7 @@ function findByRequest(
       name: found.spec.backup,
       isDump: found.spec.method === 'dump',
     };
-  const method = getMethod(original);
+  const method = original.spec.database?.backup?.method ?? 'dump';
   return {
     state: 'waits',
     message: `The backup of ${name} of ${requestedAt} is being made, or waits for its turn.`,

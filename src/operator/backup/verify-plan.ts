@@ -39,7 +39,9 @@ export function planVerification(
   const failedAt = findLatest(good.map(({ status }) => status?.verifyFailed));
   const failed = good.find(
     ({ status }) =>
-      failedAt !== undefined && status?.verifyFailed === failedAt && isLater(failedAt, verifiedAt),
+      failedAt !== undefined &&
+      status?.verifyFailed === failedAt &&
+      (verifiedAt === undefined || Date.parse(failedAt) > Date.parse(verifiedAt)),
   );
   const running = good.find(({ status }) => status?.verifying !== undefined);
   const dueAt = newest && chooseDueTime(verifiedAt, failed && failedAt, days, deployment, now);
@@ -51,9 +53,6 @@ const isVerified = ({ spec }: DeploymentResource, days: number): boolean =>
   spec.database?.backup !== undefined &&
   days > 0 &&
   !DEV.includes(spec.sourceConfig?.deploymentType ?? '');
-
-const isLater = (time: string, other: string | undefined): boolean =>
-  other === undefined || Date.parse(time) > Date.parse(other);
 
 const findLatest = (times: readonly (string | undefined)[]): string | undefined =>
   times

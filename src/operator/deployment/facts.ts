@@ -122,7 +122,12 @@ function listTenantDatabases(
   return caches.deployments
     .list()
     .filter((other) => nameOf(other.metadata.namespace) === own)
-    .map((other) => ({ deployment: other, set: findDatabaseSet(caches, other) }));
+    .map((other) => ({
+      deployment: other,
+      set: caches.statefulSets.get(
+        `${other.metadata.namespace}/${names.database(other.metadata.name)}`,
+      ),
+    }));
 }
 
 /** Returns true if a revision whose pods are all ready gets the traffic: unless it is tried out first. */
@@ -150,12 +155,6 @@ function findServedRevision(
     return status.activeRevision;
   return revisions.find(({ metadata }) => hasTraffic(service, metadata.name))?.metadata.name;
 }
-
-const findDatabaseSet = (
-  { statefulSets }: OperatorDeps['caches'],
-  { metadata }: DeploymentResource,
-): KubeObject | undefined =>
-  statefulSets.get(`${metadata.namespace}/${names.database(metadata.name)}`);
 
 /** Returns the ports that the deployment keeps, and keeps those that are new. */
 async function keepPorts(

@@ -110,12 +110,6 @@ const getRemoval = (object: KubeObject, table: KindTable): KindRow['removed'] =>
   Object.values(table).find((row) => row.removed !== undefined && isOfKind(object, row.kind))
     ?.removed ?? 'last';
 
-/** Returns the kinds of which a deployment may have objects. */
-const filterRows = (table: KindTable, settings: OperatorDeps['settings']): KindRow[] =>
-  Object.values(table).filter(
-    ({ removed, isUsed }) => removed !== undefined && isUsed?.(settings) !== false,
-  );
-
 /**
  * Lists the objects that are left, from the API server and not from the caches, because the finalizer must not go
  * before the objects.
@@ -131,7 +125,11 @@ async function listRemaining(
     const found = kube.listAll(kind, { ...scope, labelSelector }, signal);
     return optional === true ? found.catch(skipError(NotFound)) : found;
   };
-  const lists = await Promise.all(filterRows(table, settings).map(list));
+  const lists = await Promise.all(
+    Object.values(table)
+      .filter(({ removed, isUsed }) => removed !== undefined && isUsed?.(settings) !== false)
+      .map(list),
+  );
   const isMine = (object: KubeObject): boolean => {
     if (isOfKind(object, kinds.revision))
       return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;

@@ -187,7 +187,7 @@ function decideOutcome(state: State): ReconcileOutcome {
   if (isResting) return decideRestOutcome(state, serving);
   if (unready !== undefined) return unready;
   if (!isDeployed || active !== name) return buildRollingOutcome(newest);
-  return isAsAsked(serving)
+  return serving.status === 'True' || serving.reason === SCALED_TO_ZERO
     ? decideServingOutcome(newest, serving)
     : buildWaitingOutcome(serving.reason, serving.message);
 }
@@ -208,9 +208,6 @@ function decideServingOutcome(
       )
     : buildSettledOutcome(serving.message, serving.reason);
 }
-
-const isAsAsked = ({ status, reason }: StatedCondition): boolean =>
-  status === 'True' || reason === SCALED_TO_ZERO;
 
 /**
  * Returns the outcome of a rollout. It repeats the revision's own message only if something is wrong, because the

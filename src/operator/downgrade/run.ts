@@ -1,7 +1,6 @@
 import { parseAllDocuments } from 'yaml';
 import { toError, NotFound, StartError } from '../../errors.ts';
-import type { ConnectedKube } from '../../kube/client.ts';
-import type { KubeObject } from '../../kube/kube.ts';
+import type { ConnectedKube, KubeObject } from '../../kube/kube.ts';
 import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
 import { KINDS } from '../../schema/platform/resources/custom-kinds.ts';
 import type { OperatorConfig } from '../../config/platform/operator.ts';
@@ -30,10 +29,15 @@ export async function checkDowngrade(asked: Downgrade): Promise<void> {
   for (const row of OWN_KINDS) {
     const other = others.find(({ kind }) => kind === row.kind.kind);
     for (const object of await readStoredObjects(row, asked)) {
-      const fields = other === undefined ? ['the whole object'] : listDropped(object, other);
+      const fields =
+        other === undefined
+          ? ['the whole object']
+          : listDroppedFields(object.spec ?? {}, other.schema.properties?.['spec'] ?? {}, 'spec');
       if (fields.length === 0) continue;
       dropped += 1;
-      out(`${formatName(object)}: ${fields.join(', ')}`);
+      out(
+        `${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name}: ${fields.join(', ')}`,
+      );
     }
   }
   if (dropped > 0)
@@ -66,10 +70,6 @@ function parseDefinitions(text: string): OtherDefinition[] {
   );
 }
 
-/** The status is made again by the version that runs. */
-const listDropped = ({ spec }: KubeObject, { schema }: OtherDefinition): string[] =>
-  listDroppedFields(spec ?? {}, schema.properties?.['spec'] ?? {}, 'spec');
-
 /** Returns the objects of a kind that the operator watches. A kind without a definition has none. */
 async function readStoredObjects(
   { kind, scope = () => [] }: KindRow,
@@ -85,6 +85,3 @@ async function readStoredObjects(
     throw error;
   }
 }
-
-const formatName = ({ kind, metadata }: KubeObject): string =>
-  `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;

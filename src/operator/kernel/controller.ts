@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import { toError, Conflict, NotFound, Problem } from '../../errors.ts';
+import { toError, Conflict, NotFound, Problem, skipNotFound } from '../../errors.ts';
 import { buildObjectKey, type Cache } from '../../kube/cache.ts';
 import { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Recorder } from '../../kube/events.ts';
@@ -16,6 +16,7 @@ import { decideNext, buildStalledOutcome, type ReconcileOutcome, type Report } f
 import { buildFailureReport, getFormerReport } from './former-report.ts';
 import type { WorkQueue } from './queue.ts';
 import { buildConditionEvents, buildStatusPatch, findTransition, type Status } from './status.ts';
+import { dropUndefined } from '../../schema/json.ts';
 
 const DEADLINE = 60_000;
 /** Milliseconds after which a faulty object tries again to get its turn. */
@@ -345,14 +346,6 @@ export class Controller<T extends Resource<S>, S extends Status> {
     );
   }
 }
-
-const dropUndefined = (value: object): object =>
-  Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
-
-const skipNotFound = (error: unknown): undefined => {
-  if (error instanceof NotFound) return undefined;
-  throw error;
-};
 
 const toResult = (outcome: ReconcileOutcome | 'failed'): Result => {
   if (outcome === 'failed') return 'error';

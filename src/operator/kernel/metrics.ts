@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Measures } from '../../http/server/measures.ts';
 import type { Faulty } from '../../kube/faulty-objects.ts';
-import type { RequestSample } from '../../kube/client.ts';
+import type { RequestSample } from '../../kube/kube.ts';
 import { registerRequestMetrics, watchMetrics } from '../../kube/kube-metrics.ts';
 import type { WatchObserver, WatchState } from '../../kube/watch.ts';
 import type { ControllerObserver, Result } from './controller.ts';

@@ -91,7 +91,11 @@ export class Writer {
           : await this.#apply(intent, signal),
       );
     } catch (error) {
-      if (!(error instanceof KubeRefused) || live === undefined || !isForeign(intent, live))
+      if (
+        !(error instanceof KubeRefused) ||
+        live === undefined ||
+        !(live.metadata.annotations?.[APPLIED] === hashIntent(intent))
+      )
         throw error;
       const { namespace, name, resourceVersion } = live.metadata;
       const patch: JsonPatch = [
@@ -174,10 +178,6 @@ export class Writer {
 
 /** The first resource version of the store, which no object has any more. An apply that names it can only create. */
 const OF_NOTHING = '1';
-
-/** Returns true if the operator last applied the same intent, so that any difference is somebody else's. */
-const isForeign = (intent: KubeObject, live: KubeObject): boolean =>
-  live.metadata.annotations?.[APPLIED] === hashIntent(intent);
 
 /**
  * Returns whose an object is: the same owner's, an earlier owner's for whom this operator made it, or somebody else's.

@@ -186,17 +186,15 @@ function checkPod(pod: KubeObject, patience: Patience): Diagnosis | undefined {
   for (const container of [...initContainerStatuses, ...containerStatuses]) {
     const diagnosis = checkContainer(pod, container, patience);
     if (diagnosis?.reason === 'ProbeFailed' && initContainerStatuses.includes(container))
-      return describeUnendedInit(diagnosis, container);
+      return {
+        ...diagnosis,
+        reason: 'DeadlineExceeded',
+        message: `Init container ${container.name} is running, and has neither ended nor become ready.`,
+      };
     if (diagnosis !== undefined) return diagnosis;
   }
   return checkUnmade(pod, patience);
 }
-
-const describeUnendedInit = (diagnosis: Diagnosis, { name }: ContainerStatus): Diagnosis => ({
-  ...diagnosis,
-  reason: 'DeadlineExceeded',
-  message: `Init container ${name} is running, and has neither ended nor become ready.`,
-});
 
 const measureAge = ({ metadata }: KubeObject, { now }: Patience): number =>
   (now - Date.parse(metadata.creationTimestamp ?? '')) / 1000;

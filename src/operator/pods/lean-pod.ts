@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
 import { getPodStatus } from './diagnose.ts';
+import { dropUndefined } from '../../schema/json.ts';
 
 /** Returns a pod with only the parts that a diagnosis reads: its status, and whose it is. */
 export function trimPod(pod: KubeObject): KubeObject {
@@ -26,13 +26,10 @@ export function trimPod(pod: KubeObject): KubeObject {
     labels,
     annotations,
   };
-  const known: Partial<ObjectMeta> = Object.fromEntries(
-    Object.entries(metadata).filter(([, value]) => value !== undefined),
-  );
   return {
     apiVersion: pod.apiVersion,
     kind: pod.kind,
-    metadata: { ...known, name },
+    metadata: { ...dropUndefined(metadata), name },
     status: {
       phase,
       ...(reason !== undefined && { reason, message }),

@@ -1,7 +1,6 @@
-import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/platform/objects/conditions.ts';
+import { HIBERNATED } from '../../schema/platform/objects/conditions.ts';
 import { INTERRUPT } from '../../schema/platform/objects/labels.ts';
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
-import type { CandidateRevision } from '../../schema/platform/rollout/rollout-spec.ts';
 import { MAX_VARIABLE_BYTES } from '../../schema/platform/spec/variable-size.ts';
 import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
@@ -17,7 +16,6 @@ import {
 import { resolveAgentPlace, describePlacement } from '../objects/placed.ts';
 import { findRevisionImage, isEnded } from '../rollout/revisions.ts';
 import { findWorstDiagnosis, type Diagnosis } from '../pods/diagnose.ts';
-import { findCondition } from '../kernel/conditions.ts';
 import { isRolledOut, getReplicas } from '../pods/workload-state.ts';
 import {
   decideAborted,
@@ -38,6 +36,7 @@ import {
   type Decision,
   type Wish,
 } from './decision.ts';
+import { applyDeadline } from './deadline.ts';
 import { decideLastStep } from './last-step.ts';
 import type { RevisionWorld, Situation } from './world.ts';
 
@@ -216,13 +215,9 @@ const decideQueued: Question = ({ world }) =>
 /** The time of a restore does not count against the rollout. */
 const decideRestoring: Question = ({ world }) => decideWhileRestoring(world.deployment);
 
-/** Returns why it can't be rolled out as it is. */
-const explainProblem = ({ revision, world, settings }: Situation): string | undefined =>
-  resolveConnections(revision, settings).problem ?? world.shareProblem;
-
 function decideProgress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
-  const problem = explainProblem({ revision, world, settings });
+  const problem = resolveConnections(revision, settings).problem ?? world.shareProblem;
   if (problem !== undefined)
     return buildIdleDecision('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = countFirstApiPods(revision, world.loadedApi, settings);
@@ -348,87 +343,4 @@ function findTrouble(
     return isRolledOut(workload) ? [] : (findWorstDiagnosis(workload, pods, patience) ?? []);
   });
   return found.find(({ final }) => final) ?? found[0];
-}
-
-/**
- * Returns true if the revision was suspended until now, as its status still says. That time does not count against it.
- */
-export const hasBeenPaused = (revision: RevisionResource): boolean =>
-  findCondition(revision, SUSPENDED) !== undefined;
-
-/** Returns the seconds for which some pods of a revision that is tried out are not ready. */
-const countUnreadySeconds = ({ unreadySince }: CandidateRevision, now: Date): number =>
-  unreadySince === undefined ? 0 : (now.getTime() - Date.parse(unreadySince)) / 1000;
-
-/**
- * Returns the seconds that a revision has left before it has failed. They count from the end of its build or of the
- * restore of its database if it has one, and only while an operator worked. Of one that is tried out, only the time
- * counts in which its pods are not ready.
- */
-export function countRevisionSecondsLeft({
-  revision,
-  world,
-  settings,
-}: {
-  revision: RevisionResource;
-  world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now' | 'candidate'>;
-  settings: Situation['settings'];
-}): number {
-  const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
-  if (world.candidate !== undefined) return limit - countUnreadySeconds(world.candidate, world.now);
-  const { builtAt, startedAt = world.now.toISOString() } = hasBeenPaused(revision)
-    ? {}
-    : (revision.status ?? {});
-  const restored = Date.parse(world.deployment?.status?.restoredAt ?? '') || 0;
-  const span = {
-    from: Math.max(Date.parse(builtAt ?? startedAt), restored),
-    to: world.now.getTime(),
-  };
-  const alone = world.absences.map((absence) =>
-    Math.max(0, Math.min(span.to, absence.to) - Math.max(span.from, absence.from)),
-  );
-  return limit - (span.to - span.from - alone.reduce((sum, length) => sum + length, 0)) / 1000;
-}
-
-/** Returns the deployment's message about its database, if the database is why the revision failed. */
-const listDatabaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
-  reason === 'DatabaseNotReady'
-    ? [findCondition(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean)
-    : [];
-
-const describeFailure = (
-  decision: Decision,
-  situation: Situation,
-): { reason: string; message: string } => ({
-  reason: decision.reason ?? 'DeadlineExceeded',
-  message: [decision.message, ...listDatabaseTrouble(decision, situation)].join(' '),
-});
-
-/** Returns why a quota has refused one of its workloads until now; only the status knows. */
-function describeQuotaRefusal(
-  { wish }: Decision,
-  { revision, world }: Situation,
-): { reason: string; message: string } | undefined {
-  const { reason, message = '' } = revision.status ?? {};
-  const isMissing = (['api', 'queue'] as const).some(
-    (component) => wish[component] !== undefined && world[component] === undefined,
-  );
-  return isMissing && reason === 'QuotaExceeded' ? { reason, message } : undefined;
-}
-
-/** Fails a rollout that is late or can't succeed, and removes its pods. */
-function applyDeadline(decision: Decision, situation: Situation): Decision {
-  if (decision.complete || decision.phase === 'CREATE_FAILED') return decision;
-  const { diagnosis } = decision;
-  const isLate = countRevisionSecondsLeft(situation) <= 0;
-  if (!isLate && diagnosis?.final !== true) return decision;
-  const { reason, message } =
-    diagnosis ?? describeQuotaRefusal(decision, situation) ?? describeFailure(decision, situation);
-  return {
-    ...decision,
-    phase: 'DEPLOY_FAILED',
-    reason,
-    message: isLate ? `Not ready in time. ${message}` : message,
-    wish: planScaleDown(situation.world),
-  };
 }

@@ -11,7 +11,7 @@ import {
   type ReconcileOutcome,
   type Report,
 } from '../kernel/outcome.ts';
-import { hasBeenPaused } from './decide.ts';
+import { hasBeenPaused } from './deadline.ts';
 import { buildIdleDecision } from './decision.ts';
 import { buildRevisionConditions, type RevisionStatusFields } from './status.ts';
 

@@ -21,7 +21,7 @@ import {
   type StatedCondition,
 } from '../kernel/outcome.ts';
 import { deriveSeenTemplate } from '../pods/settled-template.ts';
-import { hasBeenPaused } from './decide.ts';
+import { hasBeenPaused } from './deadline.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './world.ts';
 import { getWorkloadName } from './objects/workload.ts';
@@ -97,7 +97,7 @@ function mergeFirstValues(revision: RevisionResource, view: RevisionView): Revis
     startedAt: decision.started ? time : undefined,
     endedAt: ENDED.includes(decision.phase) ? time : undefined,
     logTail,
-    pin: choosePinField(view),
+    pin: view.decision.started && view.pin !== 'None' ? view.pin : undefined,
     image: decision.image,
     commitSha: decision.commitSha,
     buildsWith: decision.buildsWith,
@@ -120,10 +120,6 @@ function mergeFirstValues(revision: RevisionResource, view: RevisionView): Revis
     entries.filter(([, value]) => value !== undefined),
   ) as RevisionStatusFields;
 }
-
-/** Returns the kind of work that the pods pin to the revision, once they are started. */
-const choosePinField = ({ decision, pin }: RevisionView): RevisionStatusFields['pin'] =>
-  decision.started && pin !== 'None' ? pin : undefined;
 
 function decideOutcome(view: RevisionView): ReconcileOutcome {
   const { decision } = view;

@@ -147,8 +147,11 @@ function exportRevisions(metrics: OperatorMetrics, cache: Cache<RevisionResource
     const { metadata, spec } = (after ?? before) as RevisionResource;
     const { namespace = '', name } = metadata;
     const phase = after && (after.status?.phase ?? 'CREATING');
+    // `UNKNOWN` is the phase of a revision whose deployment was deleted.
     const named =
-      phase === undefined || isOver(phase) ? [] : [{ labels: { revision: name, phase }, value: 1 }];
+      phase === undefined || phase === 'UNKNOWN' || ENDED.includes(phase)
+        ? []
+        : [{ labels: { revision: name, phase }, value: 1 }];
     underWay.put(key, { namespace, deployment: spec.deployment }, named);
     counts.note(key, namespace, phase);
     const samples = counts
@@ -157,9 +160,6 @@ function exportRevisions(metrics: OperatorMetrics, cache: Cache<RevisionResource
     revisions.put(namespace, { namespace }, samples);
   });
 }
-
-/** `UNKNOWN` is the phase of a revision whose deployment was deleted. */
-const isOver = (phase: RevisionStatus): boolean => phase === 'UNKNOWN' || ENDED.includes(phase);
 
 function exportBackups(metrics: OperatorMetrics, cache: Cache<BackupResource>): void {
   const series = {

@@ -1,11 +1,10 @@
 import { Cache, type IndexBy } from '../../kube/cache.ts';
 import type { Kind } from '../../kube/kube.ts';
-import {
-  type BackupResource,
-  type DeploymentResource,
-  type RevisionResource,
-  type RevisionSpec,
-  type TracingProjectResource,
+import type {
+  BackupResource,
+  DeploymentResource,
+  RevisionResource,
+  RevisionSpec,
 } from '../../schema/platform/resources/custom-resources.ts';
 import { type ObjectMeta } from '../../schema/platform/objects/object-meta.ts';
 import { API_VERSION } from '../../schema/platform/objects/api-group.ts';
@@ -43,10 +42,6 @@ const buildOwnerIndex = (annotation: string, buildNamespaces?: readonly string[]
     return name === undefined ? [] : [`${getHomeNamespace(object, buildNamespaces)}/${name}`];
   };
 };
-const buildChildIndexes = (buildNamespaces?: readonly string[]) => ({
-  [BY_DEPLOYMENT]: buildOwnerIndex(DEPLOYMENT, buildNamespaces),
-  [BY_REVISION]: buildOwnerIndex(REVISION, buildNamespaces),
-});
 
 /**
  * Returns the namespace of the deployment that an object was made for: its own, but for builds. Only the operator makes
@@ -60,14 +55,6 @@ export const getHomeNamespace = (
     ? (metadata.annotations?.[AGENTS_NAMESPACE] ?? metadata.namespace)
     : metadata.namespace;
 
-const getDeploymentKeys: IndexBy<RevisionResource> = ({ metadata, spec }) => [
-  `${metadata.namespace}/${spec.deployment}`,
-];
-const getBackedUpKeys: IndexBy<BackupResource> = ({ metadata, spec }) => [
-  `${metadata.namespace}/${spec.deployment}`,
-];
-const getNamespaces: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
-const getProjectNames: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
 const listSecretKeys = ({
   metadata,
   spec,
@@ -112,22 +99,25 @@ export type Caches = { [N in keyof CachedKinds]: Cache<ObjectOf<CachedKinds[N]>>
 const INDEXES: { [N in keyof Caches]?: Record<string, IndexBy<ObjectOf<CachedKinds[N]>>> } = {
   deployments: {
     [BY_NAME]: ({ metadata }) => [metadata.name],
-    [BY_NAMESPACE]: getNamespaces,
+    [BY_NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''],
     [BY_ID]: listDeploymentIds,
     [BY_SECRET]: listSecretKeys,
     [BY_ROUTED]: listUnroutedReasons,
   },
-  backups: { [BY_DEPLOYMENT]: getBackedUpKeys, [BY_END]: backupEnd },
+  backups: {
+    [BY_DEPLOYMENT]: ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`],
+    [BY_END]: backupEnd,
+  },
   httpRoutes: { [BY_PLACE]: listRoutePlaces },
   ingresses: { [BY_PLACE]: listRoutePlaces },
   revisions: {
-    [BY_DEPLOYMENT]: getDeploymentKeys,
+    [BY_DEPLOYMENT]: ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`],
     [BY_SECRET]: listSecretKeys,
     [BY_BUILD]: buildState,
   },
   // Owners are read from the list, so a Listener with another value in its place is set aside.
   listeners: { namespace: ({ spec }) => spec.namespaces.map(String) },
-  tracingProjects: { [BY_NAME]: getProjectNames },
+  tracingProjects: { [BY_NAME]: ({ spec }) => [spec.projectName] },
 };
 
 // An index gets only objects of its own row.
@@ -148,7 +138,10 @@ export function createCaches({
   buildNamespaces,
   table = OPERATOR_KINDS,
 }: { buildNamespaces?: readonly string[]; table?: KindTable } = {}): Caches {
-  const children = buildChildIndexes(buildNamespaces);
+  const children = {
+    [BY_DEPLOYMENT]: buildOwnerIndex(DEPLOYMENT, buildNamespaces),
+    [BY_REVISION]: buildOwnerIndex(REVISION, buildNamespaces),
+  };
   const createCache = ([name, row]: [string, KindRow]): [string, Cache] => {
     const indexes = { ...(row.child && children), ...findIndexes(name) };
     const packed = row.kind.apiVersion === API_VERSION ? PACKED : OWN;

@@ -36,14 +36,6 @@ const CLASS_IDS = {
 };
 /** Such classes, or any, or none. */
 type AllowedClasses = string[][] | boolean;
-const buildClassesSchema = (): TUnsafe<AllowedClasses> =>
-  Type.Unsafe<AllowedClasses>({ anyOf: [CLASS_IDS, { type: 'boolean' }] });
-const buildNullableClassesSchema = (): TUnsafe<AllowedClasses | null> =>
-  Type.Unsafe<AllowedClasses | null>({
-    anyOf: [CLASS_IDS, { type: 'boolean' }, { type: 'null' }],
-    description:
-      'Python graphs: the classes, each as its module and its name, that may be restored from stored states; true allows any.',
-  });
 
 const Env = Type.Unsafe<string | string[] | Record<string, string>>({
   type: ['string', 'object', 'array'],
@@ -159,8 +151,16 @@ const Checkpointer = buildClosedSchema({
   ttl: Type.Optional(CheckpointerTtl),
   serde: Type.Optional(
     buildClosedSchema({
-      allowed_json_modules: Type.Optional(buildClassesSchema()),
-      allowed_msgpack_modules: Type.Optional(buildNullableClassesSchema()),
+      allowed_json_modules: Type.Optional(
+        Type.Unsafe<AllowedClasses>({ anyOf: [CLASS_IDS, { type: 'boolean' }] }),
+      ),
+      allowed_msgpack_modules: Type.Optional(
+        Type.Unsafe<AllowedClasses | null>({
+          anyOf: [CLASS_IDS, { type: 'boolean' }, { type: 'null' }],
+          description:
+            'Python graphs: the classes, each as its module and its name, that may be restored from stored states; true allows any.',
+        }),
+      ),
       pickle_fallback: Type.Optional(
         Type.Boolean({
           description:
@@ -171,22 +171,21 @@ const Checkpointer = buildClosedSchema({
   ),
 });
 
-/** Names of domains; a name may begin with `*.` for all below it. */
-const buildDomainsSchema = (): TUnsafe<string[]> =>
-  Type.Unsafe<string[]>({
-    type: 'array',
-    items: { type: 'string', pattern: '^(\\*\\.)?[^*/:]+$' },
-    minItems: 1,
-    maxItems: 1000,
-  });
-
 const Webhooks = buildClosedSchema({
   ...buildOptionalFields({
     env_prefix: Type.String({ minLength: 1 }),
     headers: buildMapSchema(Type.String(), { maxProperties: 100 }),
     url: buildClosedSchema({
       require_https: Type.Optional(Type.Boolean()),
-      allowed_domains: Type.Optional(buildDomainsSchema()),
+      // A name may begin with `*.` for all domains below it.
+      allowed_domains: Type.Optional(
+        Type.Unsafe<string[]>({
+          type: 'array',
+          items: { type: 'string', pattern: '^(\\*\\.)?[^*/:]+$' },
+          minItems: 1,
+          maxItems: 1000,
+        }),
+      ),
       allowed_ports: Type.Optional(
         Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 1000 }),
       ),
@@ -346,14 +345,12 @@ const isEmpty = (value: unknown): boolean =>
   value === '' || (typeof value === 'object' && Object.keys(value ?? {}).length === 0);
 
 function isAsHere(name: string, value: unknown, { python, node }: Place): boolean {
-  if ((AS_HERE[name] ?? []).some((known) => isEqualJson(known, value))) return true;
+  if ((AS_HERE[name] ?? []).some((known) => JSON.stringify(known) === JSON.stringify(value)))
+    return true;
   // Projects name the Node of their time, which a newer one replaces.
   if (name === 'node_version') return Number.parseInt(String(value)) <= Number.parseInt(node);
   return name === 'dependencies' && python && (value as string[]).every(isFolder);
 }
-
-const isEqualJson = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
 
 /** Returns whether an entry of `dependencies` is a folder of the repository. */
 export const isFolder = (name: string): boolean => /^\.{0,2}(\/|$)/.test(name);

@@ -25,19 +25,25 @@ export const computeTokenBucket = (tokens: number): number => computeBucket(toke
 /** Returns the longest duration of a bucket. */
 export const computeBucketBound = (bucket: number): number => FIRST * GROWTH ** bucket;
 
-const count = (description: string) =>
+/** Returns the schema of a number of runs, or of their errors and losses. */
+export const buildCountSchema = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
 const buildHistogramSchema = (description: string) =>
-  Type.Array(Type.Tuple([Type.Integer({ minimum: 0, maximum: BUCKETS - 1 }), count('Runs.')]), {
-    maxItems: BUCKETS,
-    description,
-  });
+  Type.Array(
+    Type.Tuple([Type.Integer({ minimum: 0, maximum: BUCKETS - 1 }), buildCountSchema('Runs.')]),
+    {
+      maxItems: BUCKETS,
+      description,
+    },
+  );
 
 export const RunCounts = Type.Object({
   revision: buildRevisionNameSchema('The Revision that the runs belong to.'),
-  done: count('Runs that have ended, however they did, but for those that somebody interrupted.'),
-  errors: count('Those of them that failed, or took too long.'),
-  lost: count('Times that the worker of a run was gone before its end.'),
+  done: buildCountSchema(
+    'Runs that have ended, however they did, but for those that somebody interrupted.',
+  ),
+  errors: buildCountSchema('Those of them that failed, or took too long.'),
+  lost: buildCountSchema('Times that the worker of a run was gone before its end.'),
   durations: buildHistogramSchema(
     'Buckets of the durations of those that succeeded, each by its number and its count. Empty ones are left out.',
   ),

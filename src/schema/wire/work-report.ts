@@ -4,15 +4,12 @@ import { MOST_LIVING } from '../platform/rollout/pins.ts';
 import { GUARDS } from '../platform/deployment/guards.ts';
 import { buildNullableSchema, buildEnumSchema } from '../types.ts';
 import { buildRevisionNameSchema } from './rollout-plan.ts';
-import { MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';
+import { buildCountSchema, MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';
 
 /*
  * Reports of a deployment's processes about their work. The gateway keeps the last report of each process, and the
  * operator reads them all at once. A process may say more than this one knows, so further fields are passed over.
  */
-
-const count = (description: string) =>
-  Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
 
 const buildNextDueSchema = (description: string) =>
   buildNullableSchema(Type.String({ format: 'date-time', maxLength: 40, description }));
@@ -20,25 +17,27 @@ const buildNextDueSchema = (description: string) =>
 /** The work that is pinned to one revision, besides the one that serves. */
 export const PinnedWork = Type.Object({
   revision: buildRevisionNameSchema('The Revision that the work is pinned to.'),
-  due: count('Threads with a run whose time has come.'),
-  running: count('Runs under way.'),
-  later: count('Runs whose time has not come.'),
+  due: buildCountSchema('Threads with a run whose time has come.'),
+  running: buildCountSchema('Runs under way.'),
+  later: buildCountSchema('Runs whose time has not come.'),
   next_due: buildNextDueSchema('When the next of those is due. Null: none is.'),
-  waiting: count('Threads that wait for an answer, or that stay with the revision.'),
+  waiting: buildCountSchema('Threads that wait for an answer, or that stay with the revision.'),
 });
 export type PinnedWork = Static<typeof PinnedWork>;
 
 /** How the queue of the whole deployment stands. */
 export const QueueWork = Type.Object({
-  due: count('Threads with a run whose time has come and that nothing holds up.'),
-  running: count('Runs under way in all workers.'),
-  webhooks: count('Ended runs whose webhooks have yet to be sent.'),
+  due: buildCountSchema('Threads with a run whose time has come and that nothing holds up.'),
+  running: buildCountSchema('Runs under way in all workers.'),
+  webhooks: buildCountSchema('Ended runs whose webhooks have yet to be sent.'),
   next_due: buildNextDueSchema('When the next delayed run or cron is due. Null: none is.'),
   interrupted: Type.Optional(
-    count('Threads that wait for a person to answer, at most 10,000. Absent: not counted.'),
+    buildCountSchema(
+      'Threads that wait for a person to answer, at most 10,000. Absent: not counted.',
+    ),
   ),
   archive_lag: Type.Optional(
-    count(
+    buildCountSchema(
       'Seconds since a segment of the log last came to its store. Absent: the log goes to none.',
     ),
   ),
@@ -88,7 +87,7 @@ export const WorkReport = Type.Object({
     maxLength: 64,
     description: 'The process, by a name of its own.',
   }),
-  slots: count('Runs that it takes at a time. 0: it only answers requests.'),
+  slots: buildCountSchema('Runs that it takes at a time. 0: it only answers requests.'),
   idle_seconds: Type.Number({
     minimum: 0,
     maximum: 1e9,

@@ -1,4 +1,5 @@
 import { REPORT_LIFE, type PinnedWork, type QueueWork, type WorkReport } from './work-report.ts';
+import { dropUndefined } from '../json.ts';
 
 /** Runs that a worker takes where none is reported: the agent server's default. */
 export const USUAL_SLOTS = 10;
@@ -59,17 +60,13 @@ export function summarizeReports(
     due,
     running,
     webhooks,
-    ...stripUndefined({ pinned, interrupted, archiveLag }),
+    ...dropUndefined({ pinned, interrupted, archiveLag }),
     nextDue: next ?? undefined,
     slots: slots === Infinity ? undefined : slots,
     idleSeconds: idle === Infinity ? undefined : idle,
     age: (now - last.at) / 1000,
   };
 }
-
-type Counted = Pick<WorkSummary, 'pinned' | 'interrupted' | 'archiveLag'>;
-const stripUndefined = (counted: Counted): Counted =>
-  Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
 
 /** Returns the same work without that of other revisions than the one that serves. */
 export function filterServingWork<S extends WorkSummary>(summary: S): S {

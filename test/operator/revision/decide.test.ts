@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Builder } from '../../../src/config/platform/builder.ts';
 import type { KubeObject } from '../../../src/kube/kube.ts';
-import { decideRevision, countRevisionSecondsLeft } from '../../../src/operator/revision/decide.ts';
+import { countRevisionSecondsLeft } from '../../../src/operator/revision/deadline.ts';
+import { decideRevision } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/world.ts';
 import { buildRevisionReport } from '../../../src/operator/revision/status.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';

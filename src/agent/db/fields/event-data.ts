@@ -5,9 +5,6 @@ import { runUnderContext, type EncryptionContext } from '../../kernel/encryption
 
 export const buildEventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
 
-const sealEvent = ({ codec }: Db, { run_id, json, context }: NewEventData): Promise<string> =>
-  runUnderContext(context, () => codec.seal(buildEventPlace(run_id), toFieldText(json)));
-
 /** Data of an event of a run; `context`: that of the run. */
 type NewEventData = { run_id: string; json: string; context?: EncryptionContext | undefined };
 
@@ -15,7 +12,13 @@ type NewEventData = { run_id: string; json: string; context?: EncryptionContext 
 export const sealEvents = (db: Db, events: NewEventData[]): string[] | Promise<string[]> =>
   db.codec === PLAIN
     ? events.map(({ json }) => toFieldText(json))
-    : Promise.all(events.map((event) => sealEvent(db, event)));
+    : Promise.all(
+        events.map((event) =>
+          runUnderContext(event.context, () =>
+            db.codec.seal(buildEventPlace(event.run_id), toFieldText(event.json)),
+          ),
+        ),
+      );
 
 /** Opens rows of events. */
 export const openEvents = <E extends { json: string }>(

@@ -27,9 +27,6 @@ export function readEscapedData({ lc, type, value }: Json): Json | undefined {
   return lc === 2 && type === ESCAPED && isObject(value) ? value : undefined;
 }
 
-/** Returns true for an object that JSON has field by field, and not in a form of its own. */
-const isOfFields = (value: Json): boolean => typeof value['toJSON'] !== 'function';
-
 /** Returns true for objects that hold no data of others. */
 const isClosed = (value: Json): boolean =>
   types.isNativeError(value) ||
@@ -45,7 +42,8 @@ export function escapeRecords(value: unknown, known = new Map<object, unknown>()
   if (!isComposite(value) || isClosed(value)) return value;
   const before = known.get(value);
   if (before !== undefined) return before;
-  if (!isOfFields(value)) return escapeForm(value, known);
+  // JSON has such an object in a form of its own, and not field by field.
+  if (typeof value['toJSON'] === 'function') return escapeForm(value, known);
   if (value instanceof Map)
     return copyParts(value, new Map<unknown, unknown>(), known, (copy, part) =>
       copy.set(...(part as [unknown, unknown])),

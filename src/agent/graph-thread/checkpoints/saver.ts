@@ -102,7 +102,10 @@ export class Saver extends BaseCheckpointSaver {
       limit: limit === undefined ? undefined : Math.trunc(limit),
     };
     for (const found of await this.steps.loadCheckpoints(which, this.#looks))
-      yield await this.#toTuple(found, filterTaskless(found));
+      yield await this.#toTuple(
+        found,
+        found.writes.filter(([task]) => task === NO_TASK),
+      );
   }
 
   /**
@@ -235,6 +238,3 @@ export class Saver extends BaseCheckpointSaver {
     });
   }
 }
-
-const filterTaskless = ({ writes }: ReadCheckpoint<Element>): unknown[] =>
-  writes.filter(([task]) => task === NO_TASK);

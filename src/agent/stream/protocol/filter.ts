@@ -34,14 +34,12 @@ export function checkChannels(channels: string[]): void {
     );
 }
 
-/** Returns the channel of an event: `input.requested` and its like belong to `input`. */
-const getChannel = ({ method }: EventPlace): string => method.split('.')[0]!;
-
 export function isEventSelected(
   { channels, namespaces, depth }: EventFilter,
   place: EventPlace,
 ): boolean {
-  const channel = getChannel(place);
+  // `input.requested` and its like belong to `input`.
+  const channel = place.method.split('.')[0]!;
   if (
     !channels.includes(channel) &&
     !(place.name !== undefined && channels.includes(`custom:${place.name}`))

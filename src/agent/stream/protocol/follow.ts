@@ -137,7 +137,8 @@ async function findStart(
     last,
     busy,
     batches: [
-      ...buildGap(since, begin),
+      // A reader that has nothing misses nothing.
+      ...(since === 0 ? [] : [{ gap: { after: since, before: begin } }]),
       ...(await loadSnapshot(deps.db, threadId, { kept, begin })),
     ],
   };
@@ -168,10 +169,6 @@ async function loadKept(
   }
   return kept;
 }
-
-/** Returns the gap for a reader. A reader that has nothing misses nothing. */
-const buildGap = (since: number, begin: number): Batch[] =>
-  since === 0 ? [] : [{ gap: { after: since, before: begin } }];
 
 /** Returns where the thread stands, unless the events begin with a run, because they then say it themselves. */
 async function loadSnapshot(

@@ -22,9 +22,6 @@ import { describeFailure } from '../api/failure-text.ts';
 /** The build puts the meanings of all reasons here, from the list that the page on troubleshooting is printed from. */
 declare const REASON_MEANINGS: Record<string, { means: string; remedy: string }>;
 
-const getReasonMeaning = (reason: string): { means: string; remedy: string } | undefined =>
-  REASON_MEANINGS[reason];
-
 /** The revisions, newest first, with the reason of each failure in its place. */
 export function Revisions({ detail }: { detail: DeploymentDetail }) {
   const target = useSignal<Revision | undefined>(undefined);
@@ -116,7 +113,7 @@ const renderCode = (text: string) =>
   text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 
 function Failure({ revision, isOpen }: { revision: Revision; isOpen: boolean }) {
-  const meaning = revision.reason === null ? undefined : getReasonMeaning(revision.reason);
+  const meaning = revision.reason === null ? undefined : REASON_MEANINGS[revision.reason];
   return (
     <>
       {meaning !== undefined && (

@@ -179,8 +179,6 @@ function Nowhere() {
 }
 
 const WORDS: Record<string, string> = { utc: 'UTC' };
-const formatWord = (value: string): string =>
-  WORDS[value] ?? value.charAt(0).toUpperCase() + value.slice(1);
 
 function Choice<Value extends string>({
   label,
@@ -202,7 +200,7 @@ function Choice<Value extends string>({
             checked={chosen.value === value}
             onChange={() => (chosen.value = value)}
           />{' '}
-          {formatWord(value)}
+          {WORDS[value] ?? value.charAt(0).toUpperCase() + value.slice(1)}
         </label>
       ))}
     </fieldset>

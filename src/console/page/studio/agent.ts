@@ -232,7 +232,7 @@ export class StudioAgent {
     let [stream, after]: [Response | undefined, string] = [begun, '-1'];
     while (stream !== undefined) {
       let hasLapsed = false;
-      for await (const event of readEvents(stream)) {
+      for await (const event of runStreamEvents(readPieces(stream))) {
         hasLapsed = isLostRight(event);
         if (hasLapsed) break;
         after = event.id ?? after;
@@ -373,9 +373,6 @@ const isLostRight = ({ kind, text }: RunStreamEvent): boolean =>
 const hasLostWait = (answer: unknown): boolean =>
   (answer as { __error__?: { message?: unknown } } | null | undefined)?.__error__?.message ===
   LOST_WAIT;
-
-const readEvents = (response: Response): AsyncGenerator<RunStreamEvent> =>
-  runStreamEvents(readPieces(response));
 
 /** Yields the texts of a body. A connection that breaks ends them, as a server that stops does. */
 async function* readPieces({ body }: Response): AsyncGenerator<string> {

@@ -1,11 +1,10 @@
+import { isComposite, type Json } from '../../../schema/json.ts';
+
 /* Files in the content of a message, in the forms that LangChain and OpenAI have for them. */
 
 /** A file as the page shows it. `url` has its bytes, or is where it lies: of that the page loads nothing by itself. */
 export type ShownFile = { kind: 'picture' | 'bytes' | 'link'; name: string; url: string };
 
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const getNonEmpty = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 const KINDS = ['image', 'audio', 'video', 'file', 'text-plain', 'image_url'];
@@ -15,7 +14,7 @@ export const listMessageFiles = (content: unknown): ShownFile[] =>
   Array.isArray(content) ? content.flatMap(toFiles) : [];
 
 function toFiles(block: unknown): ShownFile[] {
-  if (!isObject(block) || !KINDS.includes(block['type'] as string)) return [];
+  if (!isComposite(block) || !KINDS.includes(block['type'] as string)) return [];
   const mediaType = readMediaType(block);
   const bytes = getNonEmpty(block['data']) ?? getNonEmpty(block['base64']);
   const url = bytes === undefined ? readUrl(block) : `data:${mediaType};base64,${bytes}`;
@@ -33,10 +32,10 @@ const readMediaType = ({ type, mimeType, mime_type }: Json): string =>
   (type === 'image' ? 'image/png' : 'application/octet-stream');
 
 const readUrl = ({ url, image_url: image }: Json): string | undefined =>
-  getNonEmpty(url ?? (isObject(image) ? image['url'] : image));
+  getNonEmpty(url ?? (isComposite(image) ? image['url'] : image));
 
 function readName(metadata: unknown): string | undefined {
-  if (!isObject(metadata)) return undefined;
+  if (!isComposite(metadata)) return undefined;
   return (
     getNonEmpty(metadata['filename']) ??
     getNonEmpty(metadata['name']) ??

@@ -59,7 +59,10 @@ export function buildExternalCondition({
     return buildNotReadyCondition('The Secret of the external database has not been read yet.');
   if ('problem' in secret) return buildNotReadyCondition(secret.problem);
   const serving = view.agentPods
-    .filter(({ metadata }) => isOf(metadata, active) && metadata.deletionTimestamp === undefined)
+    .filter(
+      ({ metadata }) =>
+        metadata.annotations?.[REVISION] === active && metadata.deletionTimestamp === undefined,
+    )
     .filter(isPodUp);
   if (serving.length > 0 && !serving.some(isPodReady))
     return buildNotReadyCondition(
@@ -67,6 +70,3 @@ export function buildExternalCondition({
     );
   return buildReadyCondition(`The Secret ${secret.secret} names an external database.`, 'External');
 }
-
-const isOf = ({ annotations }: KubeObject['metadata'], revision: string | undefined): boolean =>
-  annotations?.[REVISION] === revision;

@@ -29,7 +29,7 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/resources/custom-resources.ts';
 import { getDataOwner } from '../../objects/metadata.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import type { DeploymentStatusFields, PartPrepared } from '../../reports/part-report.ts';
+import type { PartPrepared } from '../../reports/part-report.ts';
 import { listCredentials } from './credentials/list.ts';
 import { buildDatabaseSet } from './set.ts';
 import { claimName } from './volume-name.ts';
@@ -40,6 +40,7 @@ import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
 import { buildAdminCredential, buildDatabaseCredential } from './credentials/secret.ts';
 import { resolveDataSettings } from './data-user.ts';
 import { keepCertificate, type CertificateState } from './tls/keep.ts';
+import { dropUndefined } from '../../../schema/json.ts';
 
 /** The managed database: a Postgres for one deployment, in a StatefulSet of one pod with a volume that outlives it. */
 export const own: DatabaseEngine = {
@@ -212,9 +213,6 @@ function buildPrepared(
     again: [again, certificate?.again],
   };
 }
-
-const dropUndefined = (fields: Record<string, string | undefined>): DeploymentStatusFields =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /**
  * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled

@@ -65,7 +65,9 @@ export const stripGuards = (pods: KubeObject[]): KubeObject[] =>
       ...pod,
       status: {
         ...status,
-        ...(containerStatuses && { containerStatuses: containerStatuses.filter(isOther) }),
+        ...(containerStatuses && {
+          containerStatuses: containerStatuses.filter(({ name }) => name !== GUARD),
+        }),
       },
     };
   });
@@ -77,8 +79,6 @@ export function readVolumeLevel(
   const reported = parseGuardReport(findGuard(pod));
   return reported && { used: reported.used, size: reported.size };
 }
-
-const isOther = ({ name }: ContainerStatus): boolean => name !== GUARD;
 
 const findGuard = (pod: KubeObject | undefined): ContainerStatus | undefined =>
   pod && getPodStatus(pod).containerStatuses?.find(({ name }) => name === GUARD);

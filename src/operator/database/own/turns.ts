@@ -65,12 +65,15 @@ const buildKey = ({ metadata }: DeploymentResource): string =>
 const buildRequestKey = (deployment: DeploymentResource): string =>
   `${buildKey(deployment)} ${deployment.metadata.annotations?.[RENEW_DATABASE]}`;
 
-const isUp = (set: KubeObject): boolean => getReplicas(set) > 0 && isSetUp(set);
-
 /** Returns true for a database that runs, and is asked to restart by its annotation. */
 function isWaiting({ deployment, set }: DatabaseInLine): boolean {
   if (set === undefined || deployment.metadata.deletionTimestamp !== undefined) return false;
-  return isUp(set) && !isSettled(deployment, set) && isRenewed(deployment, set) === false;
+  return (
+    getReplicas(set) > 0 &&
+    isSetUp(set) &&
+    !isSettled(deployment, set) &&
+    isRenewed(deployment, set) === false
+  );
 }
 
 /** Returns true for a database that restarts because its annotation asked for it, or that did not come up since. */

@@ -84,7 +84,13 @@ async function restoreNow(
   if (unfilled !== undefined)
     return buildPendingReport(restoreFailed({ reason: 'RestoreFailed', message: unfilled }, true));
   if (!isUp || secret === undefined || !('secret' in secret))
-    return buildPendingReport(buildRestoringCondition(describeProgress(plan)));
+    return buildPendingReport(
+      buildRestoringCondition(
+        plan.refill === undefined
+          ? 'The database is being made.'
+          : `The database is being filled with copy ${plan.refill.copy} and its log.`,
+      ),
+    );
   const result = await followRestore(deps, {
     deployment,
     plan,
@@ -111,11 +117,6 @@ async function restoreNow(
     status,
   };
 }
-
-const describeProgress = ({ refill }: Ready): string =>
-  refill === undefined
-    ? 'The database is being made.'
-    : `The database is being filled with copy ${refill.copy} and its log.`;
 
 /** Has a Job look at the catalogue, and notes the backup that it finds. The database is made after that. */
 async function lookAtBackup(

@@ -188,8 +188,10 @@ function lookBefore(
     host: joinRepositoryHosts(repoUrl, integration),
     ask: async (signal) => {
       const remote = await resolveRemote(deps, { integration, url: repoUrl, builder, signal });
+      // A build that goes on with BuildKit is of the same commit.
       const commit =
-        getPinnedCommit(revision) ??
+        revision.spec.commit ??
+        (revision.status?.buildsWith === undefined ? undefined : revision.status.commitSha) ??
         (remote.isWeb ? await fetchHeadCommit(remote, repoRef, signal) : undefined);
       if (commit === undefined && remote.isWeb)
         throw new RefMissing(`There is no ${repoRef} in ${repoUrl}.`);
@@ -197,10 +199,6 @@ function lookBefore(
     },
   };
 }
-
-/** A build that goes on with BuildKit is of the same commit. */
-const getPinnedCommit = ({ spec, status }: RevisionResource): string | undefined =>
-  spec.commit ?? (status?.buildsWith === undefined ? undefined : status.commitSha);
 
 /** Ends a build and removes the objects that were made for it. Its pod goes with its Job. */
 export async function dropBuild(

@@ -51,11 +51,6 @@ const KEPT = '/gx/kept';
 const SCRATCH = 512;
 /** Stages that run none of the repository's commands need little, whatever the build itself may take. */
 const SMALL = { cpu: 0.1, memoryMb: 256 };
-/** The namespace's bounds follow from the settings of a build, so no stage asks for more. */
-const limitSmallStage = ({ cpu, memoryMb }: Builder): typeof SMALL => ({
-  cpu: Math.min(SMALL.cpu, cpu),
-  memoryMb: Math.min(SMALL.memoryMb, memoryMb),
-});
 
 /** Returns the metadata of the objects that build a revision, in the namespace of all builds. */
 export function buildStagedMetadata(
@@ -248,7 +243,14 @@ type StagedBuild = { revision: RevisionResource; source: StagedSource; given: St
 
 function buildContainer(stage: Stage, { revision, source, given }: StagedBuild): object {
   const { builder, place, imagePullPolicy } = given;
-  const { cpu, memoryMb } = stage === 'build' ? builder : limitSmallStage(builder);
+  // The namespace's bounds follow from the settings of a build, so no stage asks for more.
+  const { cpu, memoryMb } =
+    stage === 'build'
+      ? builder
+      : {
+          cpu: Math.min(SMALL.cpu, builder.cpu),
+          memoryMb: Math.min(SMALL.memoryMb, builder.memoryMb),
+        };
   const disk = { 'ephemeral-storage': formatMebibytes(builder.diskMb + SCRATCH) };
   const readOnly = (name: string, mountPath: string): object => ({
     name,

@@ -137,7 +137,10 @@ function decideRunning(
 }
 
 function decideStarting(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
-  const trouble = findTrouble(pod, situation);
+  const trouble = findWorstDiagnosis(undefined, [pod], {
+    now: situation.world.now.getTime(),
+    imagePullSeconds: situation.settings.imagePullPatienceSeconds,
+  });
   if (trouble?.final === true) return buildFailed(trouble, { build: 'drop' });
   const left = buildSecondsLeft(pod, builder, situation);
   if (left <= 0) return buildFailed(describeTimeout(builder, trouble?.message), { build: 'drop' });
@@ -151,12 +154,6 @@ const describeTimeout = (
   reason: 'DeadlineExceeded',
   message: `The build did not end within ${deadlineSeconds} seconds. ${more}`.trim(),
 });
-
-const findTrouble = (pod: KubeObject, { world, settings }: BuildSituation): Diagnosis | undefined =>
-  findWorstDiagnosis(undefined, [pod], {
-    now: world.now.getTime(),
-    imagePullSeconds: settings.imagePullPatienceSeconds,
-  });
 
 const buildLogSource = ({ metadata }: KubeObject, container: string): Pick<Diagnosis, 'log'> => ({
   log: { pod: metadata.name, container, previous: false, namespace: metadata.namespace },
@@ -284,13 +281,10 @@ function stageFailure(end: StageStatus | undefined): { reason: FailureReason; me
   const sentence = typeof message === 'string' ? message : text;
   const plain = `The stage ${end.name} ended with exit code ${ended.exitCode}.`;
   return {
-    reason: chooseReason(reason, end.name),
+    reason: BY_BUILDER.find((word) => word === reason) ?? BY_STAGE[end.name] ?? 'BuildFailed',
     message: (sentence === '' ? plain : sentence).slice(0, 1000),
   };
 }
-
-const chooseReason = (given: unknown, stage: string): FailureReason =>
-  BY_BUILDER.find((word) => word === given) ?? BY_STAGE[stage] ?? 'BuildFailed';
 
 const DIGEST_OR_TAG = /^(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
 const BUILT_COMMIT = /^[0-9a-f]{7,64}$/;

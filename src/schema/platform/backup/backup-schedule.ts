@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Cron } from 'croner';
+import { isTimeZone } from '../../time-zone.ts';
 
 /** Seconds over which the backups of one schedule are spread at most, and the part of the time between two of them. */
 const SPREAD = 3600;
@@ -24,7 +25,7 @@ export function scheduleFault(
   at: Record<keyof When, string> = IN_RESOURCE,
 ): string | undefined {
   if (when.schedule === undefined) return undefined;
-  if (!isZone(when.timeZone ?? 'UTC'))
+  if (!isTimeZone(when.timeZone ?? 'UTC'))
     return `${at.timeZone}: "${when.timeZone}" is not a time zone, such as Europe/Berlin.`;
   const wrong = `${at.schedule}: "${when.schedule}" is not a schedule of five fields, such as "0 2 * * *"`;
   try {
@@ -53,15 +54,4 @@ function delay(when: When, last: Date, uid: string): number {
   if (first === undefined || second === undefined) return 0;
   const most = Math.min(SPREAD, (second.getTime() - first.getTime()) / 1000 / PART);
   return Math.floor((parseInt(hash('sha256', uid).slice(0, 8), 16) / 0x1_0000_0000) * most) * 1000;
-}
-
-function isZone(name: string): boolean {
-  try {
-    return (
-      new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' &&
-      !/^[+-]/.test(name)
-    );
-  } catch {
-    return false;
-  }
 }

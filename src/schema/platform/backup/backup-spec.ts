@@ -6,6 +6,7 @@ import {
   buildUuidSchema,
   addCelRules,
   buildOptionalFields,
+  buildOptionalText,
 } from '../../types.ts';
 
 /** How a backup is made: by pg_dump, or by copies of the database's files and its log. */
@@ -112,20 +113,20 @@ const KeyIds = Type.Array(Type.String({ maxLength: 64 }), {
     'Ids of the encryption keys that are needed to read its data. encryption.path stands for a module.',
 });
 
-const buildTextSchema = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ maxLength, description }));
-
 export const backupStatus = {
   phase: Type.Optional(buildEnumSchema(BACKUP_PHASES)),
-  reason: buildTextSchema(128, 'Machine-readable reason of a failure, or why its Job has no pod.'),
-  message: buildTextSchema(4096, 'A sentence about the phase.'),
+  reason: buildOptionalText(
+    128,
+    'Machine-readable reason of a failure, or why its Job has no pod.',
+  ),
+  message: buildOptionalText(4096, 'A sentence about the phase.'),
   from: Type.Optional(
     buildDateTimeSchema(
       'The point in time of its data. continuous: the earliest one that can be restored with it; every later one can be, too.',
     ),
   ),
   until: Type.Optional(buildDateTimeSchema('When it was completed.')),
-  size: buildTextSchema(32, 'Its size.'),
+  size: buildOptionalText(32, 'Its size.'),
   sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'Its size in bytes.' })),
   migration: Type.Optional(
     Type.Integer({ minimum: 0, description: "Newest migration of the database's schema." }),
@@ -145,8 +146,8 @@ export const backupStatus = {
   verifyFailed: Type.Optional(
     buildDateTimeSchema('When a verification last failed, unless one has succeeded since.'),
   ),
-  verifyMessage: buildTextSchema(4096, 'Why it failed.'),
-  verifyWaits: buildTextSchema(4096, 'Why the Job of a verification under way has no pod.'),
+  verifyMessage: buildOptionalText(4096, 'Why it failed.'),
+  verifyWaits: buildOptionalText(4096, 'Why the Job of a verification under way has no pod.'),
 };
 
 /** The form of a backup's name: the moment at which it was begun, in UTC. It becomes a part of keys at the store. */

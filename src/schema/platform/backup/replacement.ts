@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { buildDateTimeSchema, buildEnumSchema } from '../../types.ts';
+import { buildDateTimeSchema, buildEnumSchema, buildOptionalText } from '../../types.ts';
 import { FilledFrom } from './restore-spec.ts';
 
 /*
@@ -16,9 +16,6 @@ export const MOST_FORMER = 16;
 /** Its current step. The agents are stopped in every step after the first. */
 const REPLACE_STEPS = ['Checking', 'BackingUp', 'Restoring', 'Returning'] as const;
 
-const buildTextSchema = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ maxLength, description }));
-
 /** A restore into a living deployment that is under way. */
 const Replacement = Type.Object(
   {
@@ -27,20 +24,20 @@ const Replacement = Type.Object(
     step: buildEnumSchema(REPLACE_STEPS, {
       description: 'Its current step. The agents are stopped in every step after the first.',
     }),
-    backup: buildTextSchema(
+    backup: buildOptionalText(
       253,
       'The backup that was chosen, as <deployment id>/<name in the catalogue>.',
     ),
-    target: buildTextSchema(63, 'The backup target that holds it.'),
+    target: buildOptionalText(63, 'The backup target that holds it.'),
     ...FilledFrom,
-    former: buildTextSchema(253, 'The volume claim with the data that is replaced.'),
-    volume: buildTextSchema(253, 'The volume claim that takes its place.'),
-    image: buildTextSchema(
+    former: buildOptionalText(253, 'The volume claim with the data that is replaced.'),
+    volume: buildOptionalText(253, 'The volume claim that takes its place.'),
+    image: buildOptionalText(
       4096,
       'The image with which the database ran on the former volume, and runs there again if the restore fails.',
     ),
-    reason: buildTextSchema(128, 'Why it failed, while the former volume is brought back.'),
-    message: buildTextSchema(4096, 'A sentence about the failure.'),
+    reason: buildOptionalText(128, 'Why it failed, while the former volume is brought back.'),
+    message: buildOptionalText(4096, 'A sentence about the failure.'),
   },
   { description: 'The restore into this deployment that is under way.' },
 );
@@ -54,9 +51,9 @@ export type FormerVolume = Static<typeof FormerVolume>;
 
 /** The fields of a deployment's status about restores into it. */
 export const replacementStatus = {
-  databaseVolume: buildTextSchema(253, 'The volume claim of the database. Unset: the first.'),
+  databaseVolume: buildOptionalText(253, 'The volume claim of the database. Unset: the first.'),
   replacement: Type.Optional(Replacement),
-  replacedAt: buildTextSchema(
+  replacedAt: buildOptionalText(
     64,
     'Last value of spec.database.restore.replaceRequestedAt that was handled, successfully or not.',
   ),

@@ -1,4 +1,3 @@
-import type { Column } from './columns.ts';
 import type { CustomKind } from './custom-kinds.ts';
 import { CATEGORY } from './custom-resources.ts';
 import { GROUP, VERSION } from '../objects/api-group.ts';
@@ -42,7 +41,15 @@ export function buildCrd(kind: CustomKind, version?: string): Json {
           ...(kind.status && {
             subresources: { status: {}, ...(kind.scale && { scale: kind.scale }) },
           }),
-          additionalPrinterColumns: kind.columns.map(buildColumn),
+          additionalPrinterColumns: kind.columns.map(
+            ({ name, type, jsonPath, priority, description }) => ({
+              name,
+              type,
+              jsonPath,
+              ...(priority !== undefined && { priority }),
+              ...(description !== undefined && { description }),
+            }),
+          ),
           ...(kind.selectable && {
             selectableFields: kind.selectable.map((jsonPath) => ({ jsonPath })),
           }),
@@ -67,14 +74,6 @@ function buildRootSchema(kind: CustomKind, version: string | undefined): Json {
     ...(kind.rules.length > 0 && { 'x-kubernetes-validations': kind.rules }),
   };
 }
-
-const buildColumn = ({ name, type, jsonPath, priority, description }: Column): Json => ({
-  name,
-  type,
-  jsonPath,
-  ...(priority !== undefined && { priority }),
-  ...(description !== undefined && { description }),
-});
 
 /**
  * Returns a schema value as Kubernetes takes it: plain JSON, without `additionalProperties: false`, because the API

@@ -8,7 +8,7 @@ import { GUARDS } from '../deployment/guards.ts';
 import { PinOfPods } from '../rollout/rollout-spec.ts';
 import { RouteStatus } from '../spec/route-spec.ts';
 import { scalingStatus } from '../rollout/scaling-spec.ts';
-import { buildDateTimeSchema, buildEnumSchema } from '../../types.ts';
+import { buildDateTimeSchema, buildEnumSchema, buildOptionalText } from '../../types.ts';
 
 const buildStatusSchema = <P extends Record<string, TSchema>>(properties: P, born: object = {}) =>
   Type.Object(
@@ -21,36 +21,33 @@ const buildStatusSchema = <P extends Record<string, TSchema>>(properties: P, bor
     { default: { observedGeneration: -1, ...born } },
   );
 
-const buildTextSchema = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ maxLength, description }));
-
 const buildPodFormSchema = (whose: string) =>
-  buildTextSchema(
+  buildOptionalText(
     128,
     `Pod template of ${whose} pods as the operator last wrote it. A difference means that someone else changed it.`,
   );
 
 export const DeploymentResourceStatus = buildStatusSchema({
   phase: Type.Optional(buildEnumSchema(DEPLOYMENT_STATUSES)),
-  url: buildTextSchema(2048, 'Where the agent server answers.'),
+  url: buildOptionalText(2048, 'Where the agent server answers.'),
   route: Type.Optional(RouteStatus),
-  latestRevision: buildTextSchema(253, 'Newest revision.'),
-  activeRevision: buildTextSchema(253, 'Revision that serves.'),
-  serverVersion: buildTextSchema(128, 'Version of the agent server that the pods report.'),
-  databaseSecret: buildTextSchema(
+  latestRevision: buildOptionalText(253, 'Newest revision.'),
+  activeRevision: buildOptionalText(253, 'Revision that serves.'),
+  serverVersion: buildOptionalText(128, 'Version of the agent server that the pods report.'),
+  databaseSecret: buildOptionalText(
     253,
     'Secret with the database address with which pods are started.',
   ),
-  databaseSecretVersion: buildTextSchema(
+  databaseSecretVersion: buildOptionalText(
     128,
     'Its resourceVersion when it was last read. Only for external databases.',
   ),
-  databaseAdminSecret: buildTextSchema(
+  databaseAdminSecret: buildOptionalText(
     253,
     'Secret of the role that sets passwords. Only for managed databases.',
   ),
   databaseTemplate: buildPodFormSchema("the database's"),
-  claimWords: buildTextSchema(
+  claimWords: buildOptionalText(
     64,
     'Hash of the labels and annotations of the spec that its volume claim has. Unset: none.',
   ),
@@ -60,15 +57,18 @@ export const DeploymentResourceStatus = buildStatusSchema({
     ),
   ),
   storeTemplate: buildPodFormSchema("the key-value store's"),
-  storeSecret: buildTextSchema(253, 'Secret with the password of the key-value store.'),
-  keySecret: buildTextSchema(253, "Secret with the API key of the deployment's agents."),
-  keyRequest: buildTextSchema(128, 'Last value of the rotate-key annotation that was carried out.'),
+  storeSecret: buildOptionalText(253, 'Secret with the password of the key-value store.'),
+  keySecret: buildOptionalText(253, "Secret with the API key of the deployment's agents."),
+  keyRequest: buildOptionalText(
+    128,
+    'Last value of the rotate-key annotation that was carried out.',
+  ),
   keyPreviousUntil: Type.Optional(
     buildDateTimeSchema(
       'Time until which the previous key is valid. Unset: there is no previous key.',
     ),
   ),
-  passwordRequestedAt: buildTextSchema(
+  passwordRequestedAt: buildOptionalText(
     64,
     'Last value of spec.database.passwordRequestedAt that was carried out.',
   ),
@@ -79,12 +79,12 @@ export const DeploymentResourceStatus = buildStatusSchema({
   ),
   ...restoredStatus,
   ...replacementStatus,
-  followedRef: buildTextSchema(512, 'Branch whose pushes make revisions.'),
-  followedCommit: buildTextSchema(64, 'Head commit of that branch when it was last checked.'),
-  pushHandled: buildTextSchema(128, 'Last value of the pushed-at annotation that was handled.'),
-  reason: buildTextSchema(128, 'Machine-readable reason of a failure.'),
-  message: buildTextSchema(4096, 'A sentence about the state.'),
-  lastHandledReconcileAt: buildTextSchema(
+  followedRef: buildOptionalText(512, 'Branch whose pushes make revisions.'),
+  followedCommit: buildOptionalText(64, 'Head commit of that branch when it was last checked.'),
+  pushHandled: buildOptionalText(128, 'Last value of the pushed-at annotation that was handled.'),
+  reason: buildOptionalText(128, 'Machine-readable reason of a failure.'),
+  message: buildOptionalText(4096, 'A sentence about the state.'),
+  lastHandledReconcileAt: buildOptionalText(
     128,
     'Last value of the reconcile-now annotation that was handled.',
   ),
@@ -94,33 +94,33 @@ export const DeploymentResourceStatus = buildStatusSchema({
 export const RevisionResourceStatus = buildStatusSchema(
   {
     phase: Type.Optional(buildEnumSchema(REVISION_STATUSES)),
-    reason: buildTextSchema(128, 'Machine-readable reason of a failure.'),
-    message: buildTextSchema(4096, 'A sentence about the phase.'),
-    logTail: buildTextSchema(16_384, 'Last log lines of a pod that failed.'),
-    specHash: buildTextSchema(64, 'Hash of the spec, written once.'),
-    secretName: buildTextSchema(
+    reason: buildOptionalText(128, 'Machine-readable reason of a failure.'),
+    message: buildOptionalText(4096, 'A sentence about the phase.'),
+    logTail: buildOptionalText(16_384, 'Last log lines of a pod that failed.'),
+    specHash: buildOptionalText(64, 'Hash of the spec, written once.'),
+    secretName: buildOptionalText(
       253,
       'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.',
     ),
-    imageDigest: buildTextSchema(
+    imageDigest: buildOptionalText(
       256,
       'Digest that the image had when it was started, written once.',
     ),
-    image: buildTextSchema(
+    image: buildOptionalText(
       1024,
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
-    imageArchitecture: buildTextSchema(
+    imageArchitecture: buildOptionalText(
       16,
       'Processor architecture of the image, as in the node label kubernetes.io/arch. Pods go to such nodes.',
     ),
-    commitSha: buildTextSchema(64, 'Commit that is or was built, written once.'),
+    commitSha: buildOptionalText(64, 'Commit that is or was built, written once.'),
     buildsWith: Type.Optional(
       buildEnumSchema(['buildkit'], {
         description: 'The builder, if it is not the rootless one. Written once.',
       }),
     ),
-    builderVersion: buildTextSchema(
+    builderVersion: buildOptionalText(
       128,
       'Version of the builder that made the image, written once.',
     ),
@@ -129,9 +129,9 @@ export const RevisionResourceStatus = buildStatusSchema(
         description: 'How long the build took, without its time in the queue. Written once.',
       }),
     ),
-    buildLog: buildTextSchema(253, 'ConfigMap with the whole log of the build, packed.'),
-    serverVersion: buildTextSchema(128, 'Version of the agent server that the pods report.'),
-    mountPrefix: buildTextSchema(
+    buildLog: buildOptionalText(253, 'ConfigMap with the whole log of the build, packed.'),
+    serverVersion: buildOptionalText(128, 'Version of the agent server that the pods report.'),
+    mountPrefix: buildOptionalText(
       256,
       'The prefix of every path of its server, as its pods report it. Unset: none.',
     ),

@@ -1,28 +1,26 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { buildClosedSchema, buildMapSchema, buildNullableSchema } from '../../types.ts';
+import { buildClosedSchema, buildMapSchema, buildOptionalNullable } from '../../types.ts';
 
 /*
  * The parts of a pod that users write as Kubernetes has them. They are described field by field: a part that is free in
  * form could be nested as deep and be as large as etcd takes it, and CEL rules are blind inside it.
  */
 
-const buildOptionalField = <S extends TSchema>(schema: S) =>
-  Type.Optional(buildNullableSchema(schema));
-const buildTextSchema = (maxLength = 1024) => buildOptionalField(Type.String({ maxLength }));
-const flag = buildOptionalField(Type.Boolean());
-const integer = buildOptionalField(Type.Integer());
-const mode = buildOptionalField(Type.Integer({ minimum: 0, maximum: 0o777 }));
+const buildTextSchema = (maxLength = 1024) => buildOptionalNullable(Type.String({ maxLength }));
+const flag = buildOptionalNullable(Type.Boolean());
+const integer = buildOptionalNullable(Type.Integer());
+const mode = buildOptionalNullable(Type.Integer({ minimum: 0, maximum: 0o777 }));
 const buildTextMapSchema = (maxProperties: number) =>
-  buildOptionalField(buildMapSchema(Type.String({ maxLength: 4096 }), { maxProperties }));
+  buildOptionalNullable(buildMapSchema(Type.String({ maxLength: 4096 }), { maxProperties }));
 const buildTextsSchema = (maxItems: number) =>
-  buildOptionalField(Type.Array(Type.String({ maxLength: 256 }), { maxItems }));
+  buildOptionalNullable(Type.Array(Type.String({ maxLength: 256 }), { maxItems }));
 const buildPartsSchema = <S extends TSchema>(items: S, maxItems: number) =>
-  buildOptionalField(Type.Array(items, { maxItems }));
+  buildOptionalNullable(Type.Array(items, { maxItems }));
 const buildObjectSchema = <P extends Record<string, TSchema>>(properties: P) =>
   buildClosedSchema(properties);
 
 /** A quantity such as `1Gi`, or a number. */
-const quantity = buildOptionalField(
+const quantity = buildOptionalNullable(
   Type.Unsafe<string | number>({
     type: ['integer', 'string'],
     'x-kubernetes-int-or-string': true,
@@ -50,8 +48,8 @@ const ResourceFieldRef = buildObjectSchema({
 const downwardItems = buildPartsSchema(
   buildObjectSchema({
     path: Type.String({ maxLength: 1024 }),
-    fieldRef: buildOptionalField(FieldRef),
-    resourceFieldRef: buildOptionalField(ResourceFieldRef),
+    fieldRef: buildOptionalNullable(FieldRef),
+    resourceFieldRef: buildOptionalNullable(ResourceFieldRef),
     mode,
   }),
   128,
@@ -76,25 +74,25 @@ export const LabelSelector = buildObjectSchema({
 });
 
 const ProjectedSource = buildObjectSchema({
-  configMap: buildOptionalField(buildObjectSchema({ ...named, items })),
-  secret: buildOptionalField(buildObjectSchema({ ...named, items })),
-  downwardAPI: buildOptionalField(buildObjectSchema({ items: downwardItems })),
-  serviceAccountToken: buildOptionalField(
+  configMap: buildOptionalNullable(buildObjectSchema({ ...named, items })),
+  secret: buildOptionalNullable(buildObjectSchema({ ...named, items })),
+  downwardAPI: buildOptionalNullable(buildObjectSchema({ items: downwardItems })),
+  serviceAccountToken: buildOptionalNullable(
     buildObjectSchema({
       audience: buildTextSchema(),
       expirationSeconds: integer,
       path: Type.String({ maxLength: 1024 }),
     }),
   ),
-  clusterTrustBundle: buildOptionalField(
+  clusterTrustBundle: buildOptionalNullable(
     buildObjectSchema({
       ...named,
       signerName: buildTextSchema(),
-      labelSelector: buildOptionalField(LabelSelector),
+      labelSelector: buildOptionalNullable(LabelSelector),
       path: Type.String({ maxLength: 1024 }),
     }),
   ),
-  podCertificate: buildOptionalField(
+  podCertificate: buildOptionalNullable(
     buildObjectSchema({
       signerName: buildTextSchema(),
       keyType: buildTextSchema(64),
@@ -108,8 +106,8 @@ const ProjectedSource = buildObjectSchema({
 });
 
 export const VOLUME_SOURCES = {
-  configMap: buildOptionalField(buildObjectSchema({ ...named, items, defaultMode: mode })),
-  secret: buildOptionalField(
+  configMap: buildOptionalNullable(buildObjectSchema({ ...named, items, defaultMode: mode })),
+  secret: buildOptionalNullable(
     buildObjectSchema({
       secretName: buildTextSchema(253),
       optional: flag,
@@ -117,41 +115,45 @@ export const VOLUME_SOURCES = {
       defaultMode: mode,
     }),
   ),
-  emptyDir: buildOptionalField(
+  emptyDir: buildOptionalNullable(
     buildObjectSchema({ medium: buildTextSchema(64), sizeLimit: quantity }),
   ),
-  persistentVolumeClaim: buildOptionalField(
+  persistentVolumeClaim: buildOptionalNullable(
     buildObjectSchema({ claimName: Type.String({ maxLength: 253 }), readOnly: flag }),
   ),
-  nfs: buildOptionalField(
+  nfs: buildOptionalNullable(
     buildObjectSchema({
       server: Type.String({ maxLength: 253 }),
       path: Type.String({ maxLength: 4096 }),
       readOnly: flag,
     }),
   ),
-  projected: buildOptionalField(
+  projected: buildOptionalNullable(
     buildObjectSchema({ sources: buildPartsSchema(ProjectedSource, 32), defaultMode: mode }),
   ),
-  downwardAPI: buildOptionalField(buildObjectSchema({ items: downwardItems, defaultMode: mode })),
-  csi: buildOptionalField(
+  downwardAPI: buildOptionalNullable(
+    buildObjectSchema({ items: downwardItems, defaultMode: mode }),
+  ),
+  csi: buildOptionalNullable(
     buildObjectSchema({
       driver: Type.String({ maxLength: 253 }),
       readOnly: flag,
       fsType: buildTextSchema(64),
       volumeAttributes: buildTextMapSchema(64),
-      nodePublishSecretRef: buildOptionalField(buildObjectSchema({ name: buildTextSchema(253) })),
+      nodePublishSecretRef: buildOptionalNullable(
+        buildObjectSchema({ name: buildTextSchema(253) }),
+      ),
     }),
   ),
 };
 
 /** Where the value of an environment variable comes from. */
 export const EnvVarSource = buildObjectSchema({
-  fieldRef: buildOptionalField(FieldRef),
-  resourceFieldRef: buildOptionalField(ResourceFieldRef),
-  configMapKeyRef: buildOptionalField(KeyRef),
-  secretKeyRef: buildOptionalField(KeyRef),
-  fileKeyRef: buildOptionalField(
+  fieldRef: buildOptionalNullable(FieldRef),
+  resourceFieldRef: buildOptionalNullable(ResourceFieldRef),
+  configMapKeyRef: buildOptionalNullable(KeyRef),
+  secretKeyRef: buildOptionalNullable(KeyRef),
+  fileKeyRef: buildOptionalNullable(
     buildObjectSchema({
       volumeName: Type.String({ maxLength: 253 }),
       path: Type.String({ maxLength: 1024 }),
@@ -164,18 +166,18 @@ export const EnvVarSource = buildObjectSchema({
 /** Whose keys become environment variables. */
 export const EnvFromSource = buildObjectSchema({
   prefix: buildTextSchema(253),
-  configMapRef: buildOptionalField(buildObjectSchema(named)),
-  secretRef: buildOptionalField(buildObjectSchema(named)),
+  configMapRef: buildOptionalNullable(buildObjectSchema(named)),
+  secretRef: buildOptionalNullable(buildObjectSchema(named)),
 });
 
-const profile = buildOptionalField(
+const profile = buildOptionalNullable(
   buildObjectSchema({ type: Type.String({ maxLength: 64 }), localhostProfile: buildTextSchema() }),
 );
 
 export const SecurityContext = buildObjectSchema({
   allowPrivilegeEscalation: flag,
   appArmorProfile: profile,
-  capabilities: buildOptionalField(
+  capabilities: buildOptionalNullable(
     buildObjectSchema({ add: buildTextsSchema(64), drop: buildTextsSchema(64) }),
   ),
   privileged: flag,
@@ -184,7 +186,7 @@ export const SecurityContext = buildObjectSchema({
   runAsGroup: integer,
   runAsNonRoot: flag,
   runAsUser: integer,
-  seLinuxOptions: buildOptionalField(
+  seLinuxOptions: buildOptionalNullable(
     buildObjectSchema({
       level: buildTextSchema(256),
       role: buildTextSchema(256),
@@ -193,7 +195,7 @@ export const SecurityContext = buildObjectSchema({
     }),
   ),
   seccompProfile: profile,
-  windowsOptions: buildOptionalField(
+  windowsOptions: buildOptionalNullable(
     buildObjectSchema({
       gmsaCredentialSpec: buildTextSchema(8192),
       gmsaCredentialSpecName: buildTextSchema(253),

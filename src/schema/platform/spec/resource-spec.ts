@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
 import {
   Container,
   ENDING_SIDECAR,
@@ -10,14 +10,12 @@ import {
   buildClosedSchema,
   toCamelKey,
   buildMapSchema,
-  buildNullableSchema,
   type CelRule,
+  buildOptionalNullable,
 } from '../../types.ts';
 
-const buildOptionalField = <S extends TSchema>(schema: S) =>
-  Type.Optional(buildNullableSchema(schema));
 const buildCoresSchema = (description: string) =>
-  buildOptionalField(
+  buildOptionalNullable(
     Type.Number({
       minimum: 0.01,
       maximum: 512,
@@ -25,17 +23,17 @@ const buildCoresSchema = (description: string) =>
     }),
   );
 const buildMegabytesSchema = (description: string) =>
-  buildOptionalField(
+  buildOptionalNullable(
     Type.Integer({ minimum: 16, maximum: 4_194_304, description: `${description} In MB (Mi).` }),
   );
 const buildReplicasSchema = (description: string) =>
-  buildOptionalField(Type.Integer({ minimum: 0, maximum: 1000, description }));
-const notUsed = buildOptionalField(Type.Number({ description: 'Stored, but has no effect.' }));
+  buildOptionalNullable(Type.Integer({ minimum: 0, maximum: 1000, description }));
+const notUsed = buildOptionalNullable(Type.Number({ description: 'Stored, but has no effect.' }));
 /**
  * Keys and values within Kubernetes' limits: 63 characters for a label's value; the object's size limits annotations.
  */
 const buildTextMapSchema = (maxLength: number, description: string) =>
-  buildOptionalField(
+  buildOptionalNullable(
     buildMapSchema(Type.String({ maxLength }), { maxProperties: 64, description }),
   );
 
@@ -66,36 +64,36 @@ export const ResourceSpec = buildClosedSchema({
   redis_memory_mb: buildMegabytesSchema('Memory of the key-value store.'),
   labels: buildTextMapSchema(63, 'Extra labels for the objects made for the deployment.'),
   annotations: buildTextMapSchema(4096, 'Extra annotations for those objects.'),
-  service_account_name: buildOptionalField(
+  service_account_name: buildOptionalNullable(
     Type.String({
       minLength: 1,
       maxLength: 253,
       description: 'Must already exist in the namespace of the deployment.',
     }),
   ),
-  automount_service_account_token: buildOptionalField(
+  automount_service_account_token: buildOptionalNullable(
     Type.Boolean({
       description:
         "Mount a token of that account into the agents' pods. Default false. REST users need a grant.",
     }),
   ),
-  image_pull_secrets: buildOptionalField(
+  image_pull_secrets: buildOptionalNullable(
     Type.Array(LocalObjectReference, {
       maxItems: 16,
       description: 'Registry credentials in the same namespace.',
     }),
   ),
-  volumes: buildOptionalField(Type.Array(Volume, { maxItems: 32 })),
-  volume_mounts: buildOptionalField(
+  volumes: buildOptionalNullable(Type.Array(Volume, { maxItems: 32 })),
+  volume_mounts: buildOptionalNullable(
     Type.Array(VolumeMount, { maxItems: 64, description: 'Mounts into the main container.' }),
   ),
-  init_containers: buildOptionalField(
+  init_containers: buildOptionalNullable(
     Type.Array(Container, {
       maxItems: 10,
       description: 'Run to completion before the main container starts.',
     }),
   ),
-  sidecars: buildOptionalField(
+  sidecars: buildOptionalNullable(
     Type.Array(Container, {
       maxItems: 10,
       description: 'Run alongside the main container.',
@@ -111,10 +109,10 @@ export const ResourceSpec = buildClosedSchema({
   db_cpu_limit: buildCoresSchema('Defaults to 2x db_cpu.'),
   db_memory_mb: buildMegabytesSchema('Memory request of the database.'),
   db_memory_limit_mb: buildMegabytesSchema('Defaults to 2x db_memory_mb.'),
-  db_storage_gi: buildOptionalField(
+  db_storage_gi: buildOptionalNullable(
     Type.Integer({ minimum: 1, maximum: 65_536, description: 'Database storage in GiB.' }),
   ),
-  db_max_connections: buildOptionalField(
+  db_max_connections: buildOptionalNullable(
     Type.Integer({
       minimum: 20,
       maximum: 10_000,

@@ -14,8 +14,6 @@ import { Button, Select, TextArea } from '../../shell/controls.tsx';
 const MODES = { message: 'Message', form: 'Form', json: 'JSON' } as const;
 type Mode = keyof typeof MODES;
 
-const toMode = (text: string): Mode => (text === 'form' || text === 'json' ? text : 'message');
-
 /** The way in: a message, a form by the schema of the graph's input, or JSON. */
 export function Composer({ session }: { session: ChatSession }) {
   const { agent } = useStudio();
@@ -83,7 +81,7 @@ function Choices({
         name="mode"
         value={mode}
         options={modes}
-        choose={(name) => choose(toMode(name))}
+        choose={(name) => choose(name === 'form' || name === 'json' ? name : 'message')}
       />
     </p>
   );
