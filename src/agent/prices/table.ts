@@ -1,12 +1,22 @@
 import { readFileSync } from 'node:fs';
 import type { TokenCounts } from '../../schema/wire/wall/model-call.ts';
-import { computeCost, findPrices, type PriceTable, type TimedPrices } from './compute-cost.ts';
+import type { UsageSettings } from '../../schema/agent/gx-json.ts';
+import {
+  computeCost,
+  findPrices,
+  type PriceTable,
+  type TimedPrices,
+  type TokenPrices,
+} from './compute-cost.ts';
 
 const OLD_AFTER_DAYS = 180;
 const DAY_MS = 86_400_000;
 
 /** The most models whose prices are remembered: finding them takes some hundred patterns. */
 const MAX_MODELS = 1000;
+
+/** Billionths of a US dollar, and where the price is from. */
+export type Cost = { nano: number; from: string };
 
 export type PricedCall = {
   provider: string | undefined;
@@ -15,12 +25,19 @@ export type PricedCall = {
   at: Date;
 };
 
-/** The prices that this release brings (`make prices` writes them). */
+/**
+ * The prices of gx.json, and those that this release brings (`make prices` writes them). Names of models that are a
+ * deployment's or a gateway's own may stand for others.
+ */
 export class Prices {
   readonly #table: PriceTable;
+  readonly #own: ReadonlyMap<string, TokenPrices>;
+  readonly #models: ReadonlyMap<string, string>;
   readonly #found = new Map<string, TimedPrices[] | undefined>();
 
-  constructor() {
+  constructor({ prices = {}, models = {} }: UsageSettings = {}) {
+    this.#own = new Map(Object.entries(prices));
+    this.#models = new Map(Object.entries(models));
     const text = readFileSync(new URL('prices.json', import.meta.url), 'utf8');
     this.#table = JSON.parse(text) as PriceTable;
   }
@@ -35,15 +52,25 @@ export class Prices {
     return now.getTime() - new Date(this.#table.date).getTime() > OLD_AFTER_DAYS * DAY_MS;
   }
 
-  /** Returns the price of a call in billionths of a US dollar; undefined where nobody knows. */
-  computeCost({ provider, model, tokens, at }: PricedCall): number | undefined {
-    if (model === undefined) return undefined;
+  /** Returns the price of a call; undefined where nobody knows. */
+  findCost({ provider, model: named, tokens, at }: PricedCall): Cost | undefined {
+    if (named === undefined) return undefined;
+    const model = this.#models.get(named) ?? named;
+    const own = this.#own.get(`${provider ?? ''}/${model}`) ?? this.#own.get(model);
+    if (own !== undefined)
+      return { nano: computeCost([{ prices: own }], tokens, at), from: 'gx.json' };
+    const prices = this.#findInTable(provider, model);
+    return (
+      prices && { nano: computeCost(prices, tokens, at), from: `table of ${this.#table.date}` }
+    );
+  }
+
+  #findInTable(provider: string | undefined, model: string): TimedPrices[] | undefined {
     const key = `${provider ?? ''} ${model}`;
     if (!this.#found.has(key)) {
       if (this.#found.size >= MAX_MODELS) this.#found.clear();
       this.#found.set(key, findPrices(this.#table, provider, model));
     }
-    const prices = this.#found.get(key);
-    return prices && computeCost(prices, tokens, at);
+    return this.#found.get(key);
   }
 }

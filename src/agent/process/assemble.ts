@@ -161,7 +161,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     traces: config.tracing,
     tellsStacks: config.localPages !== undefined,
     ledger: config.usage.isMeasured
-      ? new UsageLedger({ db, prices: new Prices(), log })
+      ? new UsageLedger({ db, prices: new Prices(file.settings.usage), log })
       : undefined,
   });
   const pump = new Pump({

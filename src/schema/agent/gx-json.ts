@@ -203,6 +203,29 @@ const Webhooks = buildClosedSchema({
 });
 export type WebhookSettings = Static<typeof Webhooks>;
 
+const buildPriceSchema = (of: string) =>
+  Type.Number({ minimum: 0, maximum: 1_000_000, description: `US dollars for a million ${of}.` });
+
+/** The price of a model's tokens. A part that is absent costs as much as the whole that it is of. */
+export const OwnPrices = buildClosedSchema({
+  input: buildPriceSchema('tokens of prompts'),
+  output: buildPriceSchema('tokens of answers'),
+  ...buildOptionalFields({
+    cache_read: buildPriceSchema('tokens that a cache of the provider had'),
+    cache_write: buildPriceSchema('tokens that are written to a cache'),
+    cache_write_1h: buildPriceSchema('tokens that are written to a cache for an hour'),
+    audio_in: buildPriceSchema('tokens of sound in prompts'),
+    audio_out: buildPriceSchema('tokens of sound in answers'),
+    reasoning: buildPriceSchema('tokens of reasoning'),
+  }),
+});
+
+const Usage = buildClosedSchema({
+  prices: Type.Optional(buildMapSchema(OwnPrices, { maxProperties: 1000 })),
+  models: Type.Optional(buildMapSchema(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
+});
+export type UsageSettings = Static<typeof Usage>;
+
 export const GxJson = buildClosedSchema({
   $schema: Type.Optional(Type.String()),
   graphs: buildMapSchema(GraphRef, { maxProperties: 1000, minProperties: 1 }),
@@ -237,6 +260,7 @@ export const GxJson = buildClosedSchema({
   checkpointer: Type.Optional(Checkpointer),
   encryption: Type.Optional(Encryption),
   webhooks: Type.Optional(Webhooks),
+  usage: Type.Optional(Usage),
   ui: Type.Optional(buildMapSchema(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
   ui_config: Type.Optional(buildClosedSchema({ shared: Type.Optional(buildStringsSchema()) })),
 });

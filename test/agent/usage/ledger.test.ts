@@ -45,10 +45,11 @@ test('each call of a run is in the sums of its thread, in a graph within another
     calls: 6,
     failed: 1,
     unreported: 2,
-    unpriced: 6,
+    unpriced: 5,
     input: 232,
     output: 47,
-    cost_usd: null,
+    // That of the model whose price gx.json has.
+    cost_usd: (25 * 100 + 5 * 200) / 1e6,
   });
   const [row] = await database.sql<{ ns: string; node: string }>(
     `select distinct node, split_part(ns, ':', 1) as ns from gx.model_call where thread_id = '${thread}'`,

@@ -69,9 +69,7 @@ export class UsageLedger {
   #findCost({ cached, cost_usd, tokens, start, provider, model }: ModelCall): StoredCall['cost'] {
     if (cached === true) return { nano: 0, from: 'cache' };
     if (cost_usd !== undefined) return { nano: Math.round(cost_usd * 1e9), from: 'provider' };
-    const at = new Date(start);
-    const nano = tokens && this.#prices.computeCost({ provider, model, tokens, at });
-    return nano === undefined ? undefined : { nano, from: `table of ${this.#prices.date}` };
+    return tokens && this.#prices.findCost({ provider, model, tokens, at: new Date(start) });
   }
 
   async #write({ calls }: OfRun): Promise<void> {
