@@ -77,7 +77,7 @@ test('who signs in sees the deployments of the own tenant alone, and a key that 
   const refused = await made(reader, 'refused');
   expect([refused.status, await refused.json()]).toEqual([
     403,
-    { detail: 'This key may only read.' },
+    { detail: 'This key may only read; the request needs the role write.' },
   ]);
   const foreign = await reader.ask('api/v2/deployments', {
     headers: { 'x-tenant-id': '11111111-1111-4111-8111-111111111111' },

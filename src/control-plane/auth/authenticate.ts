@@ -138,12 +138,12 @@ export class Authenticator {
 
 /** Throws `Forbidden` if the caller's role is too small for such a route. */
 export function permit({ role }: Caller, access: Route['access']): void {
-  if (access !== 'open' && !hasRole(role, access))
-    throw new Forbidden(
-      role === 'read'
-        ? 'This key may only read.'
-        : 'This needs the role admin; this key has the role write.',
-    );
+  if (access === 'open' || hasRole(role, access)) return;
+  throw new Forbidden(
+    role === 'read'
+      ? `This key may only read; the request needs the role ${access}.`
+      : 'This needs the role admin; this key has the role write.',
+  );
 }
 
 /** The vendor's clients look for "requires workspace specification" and then ask their user for a tenant. */
