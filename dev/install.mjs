@@ -13,12 +13,19 @@ if (!existsSync(MARK) || readFileSync(MARK, 'utf8') !== wanted) install();
 
 function install() {
   const started = performance.now();
-  process.stdout.write('==> dependencies\n    npm ci (exact versions of package-lock.json)\n');
+  process.stdout.write(
+    '==> dependencies\n    npm ci (exact versions of package-lock.json; some minutes the first time)\n',
+  );
   const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   if (npm.error) fail(`npm can't be started (${npm.error.message}): install it with Node.`);
-  if (npm.status !== 0) fail('npm ci failed; its messages stand above.');
+  if (npm.status !== 0) {
+    const { stdout } = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' });
+    fail(
+      `npm ci failed; its messages are above. Is the registry ${stdout.trim()} reachable from here?`,
+    );
+  }
   writeFileSync(MARK, wanted);
   process.stdout.write(`    done in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
 }
