@@ -203,7 +203,7 @@ test('an import that is asked to stop, or loses its database, leaves no part of 
   await other.sql(`select pg_terminate_backend(pid) from (${WRITING}) w`);
   const lost = await losing;
   expect(lost.errors).toMatch(
-    /^The import stopped at thread large: The database does not answer\. Before: 0 .* Start it again to go on\.\n$/,
+    /^The import stopped at thread large: The database does not answer\. Before: 0 .* Start it again to continue\.\n$/,
   );
   expect(lost.code).toBe(4);
   for (const table of ['thread', 'checkpoints', 'checkpoint_blobs'])
