@@ -8,13 +8,7 @@ import {
   createProtocolStream,
   type ProtocolStream,
 } from './event-streaming/protocol-stream.ts';
-import {
-  listGraphNodes,
-  type Graph,
-  type MakeGraph,
-  type Snapshot,
-  type StreamedEvent,
-} from './load.ts';
+import { listGraphNodes, type Graph, type MakeGraph, type StreamedEvent } from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { UNSHOWN, stripUnshown } from './unshown.ts';
@@ -28,9 +22,9 @@ import { describeThrown, findFailurePlace } from '../kernel/failure-place.ts';
 import { readVersions } from '../kernel/versions.ts';
 import { UnknownNode, findUnknownNode } from '../kernel/nodes.ts';
 import { completeCheckpoint } from './checkpoint-map.ts';
-import { toCommand } from './command.ts';
+import { resolveInput } from './command.ts';
 import { applyContextDefaults } from './context.ts';
-import { type Json, isComposite } from '../../schema/json.ts';
+import type { Json } from '../../schema/json.ts';
 
 export type InvokeDeps = {
   make: MakeGraph;
@@ -364,46 +358,3 @@ async function readOutcome(
     interrupts: toJson(groupInterrupts(state)),
   };
 }
-
-/**
- * Returns the input of the run, or its command. A command that answers questions answers those that still wait; where
- * none does, its content is new input.
- */
-async function resolveInput({ kwargs }: RunSpec, graph: Graph, config: Config): Promise<unknown> {
-  const { input, command, answers } = kwargs;
-  if (command === null) return input ?? null;
-  if (answers === undefined) return toCommand(command);
-  const { thread_id, __pregel_checkpointer } = config.configurable;
-  const state = await graph.getState({
-    configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer },
-  });
-  return resolveResume({ waiting: listWaitingIds(state), answers }, command);
-}
-
-/** Returns the ids of the questions without an answer. One that was answered beside others stays in the state. */
-const listWaitingIds = ({ tasks }: Snapshot): string[] =>
-  tasks
-    .filter((task) => task.result === undefined)
-    .flatMap(({ interrupts = [] }) =>
-      (interrupts as { id?: string }[]).flatMap(({ id }) => id ?? []),
-    );
-
-function resolveResume(
-  { waiting, answers }: { waiting: string[]; answers: string[] },
-  command: Record<string, unknown>,
-): unknown {
-  const { resume } = command;
-  const open = waiting.filter((id) => answers.includes(id));
-  if (open.length === 0) return resume;
-  // Later questions must not get the answer, too.
-  const isForSome = open.length < waiting.length && !hasQuestionId(resume, waiting);
-  return toCommand(
-    isForSome
-      ? { ...command, resume: Object.fromEntries(open.map((id) => [id, resume])) }
-      : command,
-  );
-}
-
-/** Returns whether the answer itself says which questions it answers. */
-const hasQuestionId = (resume: unknown, waiting: string[]): boolean =>
-  isComposite(resume) && Object.keys(resume).some((key) => waiting.includes(key));
