@@ -11,6 +11,8 @@ from typing import Any
 from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.config import get_stream_writer
 
+from gx_runner.model_calls import USAGE_EVENT
+
 
 class DispatchedEvents(BaseCallbackHandler):
     """Writes the events into the stream of the node that dispatches them, where they keep their order."""
@@ -21,6 +23,8 @@ class DispatchedEvents(BaseCallbackHandler):
     ignore_llm = ignore_chat_model = ignore_chain = ignore_agent = ignore_retriever = ignore_retry = True
 
     def on_custom_event(self, name: str, data: Any, **_: Any) -> None:
-        """An event was dispatched. Outside of a node nobody listens."""
+        """An event was dispatched. Outside of a node nobody listens; the usage of models is for the server alone."""
+        if name == USAGE_EVENT:
+            return
         with suppress(RuntimeError):
             get_stream_writer()({"name": name, "payload": data})

@@ -44,6 +44,31 @@ describe('a stream', () => {
     await server.stop();
   });
 
+  test('runs the finally of its source where the client has left before it begins', async () => {
+    const ended = Promise.withResolvers<boolean>();
+    const asked = Promise.withResolvers<void>();
+    const events = async function* (signal: AbortSignal) {
+      try {
+        yield { event: 'a', data: 1 };
+      } finally {
+        ended.resolve(signal.aborted);
+      }
+    };
+    const handler = async ({ signal }: { signal: AbortSignal }) => {
+      asked.resolve();
+      await once(signal, 'abort');
+      return answerEvents(events);
+    };
+    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler })]);
+    const leaving = new AbortController();
+    const answer = fetch(`${server.url}/s`, { signal: leaving.signal }).catch(() => undefined);
+    await asked.promise;
+    leaving.abort();
+    await answer;
+    expect(await ended.promise).toBe(true);
+    await server.stop();
+  });
+
   test('runs the finally of its source as soon as the client leaves', async () => {
     const ended = Promise.withResolvers<void>();
     const events = async function* (signal: AbortSignal) {

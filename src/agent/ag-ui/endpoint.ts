@@ -70,7 +70,7 @@ export class AgUiEndpoint {
       key,
       follow,
       protocol: true,
-      answering: body.isAnswer ? { runs: runs ?? 0 } : undefined,
+      answering: body.isAnswer && runs !== undefined ? { runs } : undefined,
     } as const;
     const created = await createRun(this.#deps, body.run, facts);
     announceProtocolRun(this.#deps, created);

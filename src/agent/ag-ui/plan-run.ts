@@ -130,11 +130,16 @@ async function planInput(
   };
 }
 
-/** Returns whether a request may answer a call of the page, or a question. */
-export const mayAnswer = (input: RunAgentInput): boolean =>
-  Boolean(input.resume?.length) ||
-  readOldAnswer(input) !== undefined ||
-  input.messages.some(({ role }) => role === 'tool');
+/** Returns whether a request may answer a call of the page, or a question. Answers come behind the agent's messages. */
+export function mayAnswer(input: RunAgentInput): boolean {
+  const { messages, resume } = input;
+  const fresh = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
+  return (
+    Boolean(resume?.length) ||
+    readOldAnswer(input) !== undefined ||
+    fresh.some(({ role }) => role === 'tool')
+  );
+}
 
 /** Returns the last checkpoint without a message that the thread has now. Throws `Rejected` where none is kept. */
 async function findCheckpointBefore(

@@ -46,20 +46,27 @@ export function addHeartbeat(
   seconds: number,
   signal: AbortSignal,
 ): Readable {
-  const stream = Readable.from(streamWithBeats(chunks, filler, seconds * 1000, signal), {
+  const source = chunks[Symbol.asyncIterator]();
+  // A client may leave before anybody reads its stream. A generator that has not begun could do nothing then.
+  const first = source.next();
+  first.catch(() => undefined);
+  const leave = (): void => void source.return?.().catch(() => undefined);
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
+  return Readable.from(streamWithBeats({ source, first }, filler, seconds * 1000, signal), {
     objectMode: false,
   });
-  return stream;
 }
 
+type BegunSource = { source: AsyncIterator<string>; first: Promise<IteratorResult<string>> };
+
 async function* streamWithBeats(
-  chunks: AsyncIterable<string>,
+  { source, first }: BegunSource,
   filler: string,
   every: number,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const source = chunks[Symbol.asyncIterator]();
-  let next: Promise<IteratorResult<string>> | undefined;
+  let next: Promise<IteratorResult<string>> | undefined = first;
   try {
     while (!signal.aborted) {
       next ??= source.next();

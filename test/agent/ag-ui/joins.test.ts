@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
+import { until } from '../../kit/until.ts';
 import { eventsOf, newInput, post, readEvents, readText, typesOf, type Event } from './kit.ts';
 
 /* A page that comes back, in another process than the one that the run began in, and runs that are stopped. */
@@ -9,19 +15,37 @@ import { eventsOf, newInput, post, readEvents, readText, typesOf, type Event } f
 let agents: AgentProcess[];
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 
+let folder: string;
+let beats: string;
+
 beforeAll(async () => {
   database = await freshDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'gx-beats-'));
+  beats = join(folder, 'beats');
   const config = 'test/agent/ag-ui/graphs/gx.json';
+  const env = { GX_TEST_BEATS: beats };
   agents = [
-    await startAgent({ database: database.uri, config }),
-    await startAgent({ database: database.uri, config }),
+    await startAgent({ database: database.uri, config, env }),
+    await startAgent({ database: database.uri, config, env }),
   ];
 });
 
 afterAll(async () => {
   for (const agent of agents) await agent.kill();
   await database.drop();
+  rmSync(folder, { recursive: true });
 });
+
+/** Waits until the code of the graph writes nothing any more, and checks that this took a second at most. */
+async function checkStopped(stoppedAt: number): Promise<void> {
+  let [size, grewAt] = [0, stoppedAt];
+  while (performance.now() - grewAt < 250 || performance.now() - stoppedAt < 250) {
+    const now = statSync(beats).size;
+    if (now !== size) [size, grewAt] = [now, performance.now()];
+    await wait(20);
+  }
+  expect(grewAt - stoppedAt).toBeLessThan(1000);
+}
 
 type Input = { threadId: string; runId: string; messages: object[] };
 
@@ -158,14 +182,19 @@ test.each([
       });
     },
   ],
-])('a run that is stopped %s ends as cancelled, with everything closed', async (_, stop) => {
-  const { input, rest } = await begin('slow', 3);
-  expect((await stop(input)).ok).toBe(true);
-  const events = await rest;
-  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
-  expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_END')).toHaveLength(1);
-  expect(events.filter(({ type }) => type === 'STEP_FINISHED')).toHaveLength(1);
-});
+])(
+  'a run that is stopped %s ends as cancelled, with everything closed, and its code stops',
+  async (_, stop) => {
+    const { input, rest } = await begin('slow slow', 3);
+    const stoppedAt = performance.now();
+    expect((await stop(input)).ok).toBe(true);
+    const events = await rest;
+    await checkStopped(stoppedAt);
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
+    expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_END')).toHaveLength(1);
+    expect(events.filter(({ type }) => type === 'STEP_FINISHED')).toHaveLength(1);
+  },
+);
 
 test('the same request at several processes at once is one run, and with an answer it is another one', async () => {
   const input = newInput('go', { runId: 'the same' }) as Input;
@@ -194,6 +223,30 @@ test('a stop of what does not run says so, and one of an unknown thread is 404',
   expect((await post(door(0, '/stop'), { threadId: randomUUID() })).status).toBe(404);
 });
 
+test('a client that leaves before its run is made stops it, too', async () => {
+  const input = newInput('hello') as Input;
+  await eventsOf(door(0), input);
+  const postgres = new Client({ connectionString: database.uri });
+  await postgres.connect();
+  await postgres.query('begin');
+  await postgres.query('select 1 from gx.thread where thread_id = $1 for update', [input.threadId]);
+  const leaving = new AbortController();
+  const more = newInput('slow slow', { threadId: input.threadId });
+  const answer = post(door(0), more, {}, leaving.signal).catch(() => undefined);
+  await until('the run waits for its thread', async () => {
+    const { rowCount } = await postgres.query(
+      "select 1 from pg_locks where not granted and locktype in ('transactionid', 'tuple')",
+    );
+    return rowCount === 0 ? undefined : true;
+  });
+  leaving.abort();
+  await answer;
+  await wait(100);
+  await postgres.query('commit');
+  await postgres.end();
+  await expect.poll(async () => (await runsOf(input.threadId))[0]!.status).toBe('interrupted');
+});
+
 test('a client that leaves stops its run, unless it says otherwise', async () => {
   for (const [query, status] of [
     ['', 'interrupted'],
@@ -208,9 +261,11 @@ test('a client that leaves stops its run, unless it says otherwise', async () =>
       async () => expect((await runsOf(input.threadId))[0]!.status).toBe('running'),
       { timeout: 5000 },
     );
+    const leftAt = performance.now();
     leaving.abort();
     await reader.read().catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    if (status === 'interrupted') await checkStopped(leftAt);
+    else await wait(1200);
     expect((await runsOf(input.threadId))[0]!.status).toBe(status);
   }
 });

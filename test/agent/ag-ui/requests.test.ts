@@ -548,6 +548,7 @@ describe('a graph made for the bridge', () => {
     expect([state < text, text < call]).toEqual([true, true]);
     expect(events[call + 1]).toMatchObject({ type: 'TOOL_CALL_ARGS', delta: '{"at":"x"}' });
     expect(events[find(events, 'CUSTOM', 'name', 'anything')]).toMatchObject({ value: { a: 1 } });
+    expect(find(events, 'CUSTOM', 'name', 'gx.usage')).toBe(-1);
     const last = events.findLast(({ type }) => type === 'MESSAGES_SNAPSHOT');
     const { messages } = await stateOf(input.threadId);
     expect((last!['messages'] as Message[]).map(({ id }) => id)).toEqual(

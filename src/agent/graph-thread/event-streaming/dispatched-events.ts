@@ -1,5 +1,6 @@
 import { setImmediate as waitForTurn } from 'node:timers/promises';
 import type { Chunk } from '../events.ts';
+import { USAGE_EVENT } from '../model-calls.ts';
 import type { Json } from '../../../schema/json.ts';
 
 /**
@@ -24,6 +25,8 @@ export function createDispatchedEvents(take: (chunk: Chunk) => void): object {
       _tags: string[],
       metadata: Json = {},
     ): Promise<void> => {
+      // The usage of models is for the server alone.
+      if (name === USAGE_EVENT) return;
       // Everything that LangGraph has streamed by now goes first.
       await waitForTurn();
       const task = metadata['langgraph_checkpoint_ns'];

@@ -111,6 +111,7 @@ async def say_by_hand(count: int, config: RunnableConfig) -> None:
         ("manually_emit_state", {"note": "halfway", "messages": []}),
         ("copilotkit_manually_emit_message", {"message_id": f"hand-{count}", "message": "Busy."}),
         ("manually_emit_tool_call", {"id": f"look-{count}", "name": "look", "args": '{"at":"x"}'}),
+        ("gx.usage", {"model": "of-its-own", "input_tokens": 1}),
         ("anything", {"a": 1}),
     ]
     for name, payload in said:

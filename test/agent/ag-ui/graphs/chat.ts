@@ -125,6 +125,7 @@ async function sayByHand(count: number, config: LangGraphRunnableConfig): Promis
   await say('manually_emit_state', { note: 'halfway', messages: [] });
   await say('copilotkit_manually_emit_message', { message_id: `hand-${count}`, message: 'Busy.' });
   await say('manually_emit_tool_call', { id: `look-${count}`, name: 'look', args: '{"at":"x"}' });
+  await say('gx.usage', { model: 'of-its-own', input_tokens: 1 });
   await say('anything', { a: 1 });
 }
 
