@@ -44,7 +44,11 @@ test.each<[string, object, string[]]>([
     { controlPlane: { route: { kind: 'Ingress', host: 'gx.example.com' } } },
     ['http://gx.example.com'],
   ],
-  ['all namespaces', { watchAllNamespaces: true }, ["need the permission of their namespace's owner"]],
+  [
+    'all namespaces',
+    { watchAllNamespaces: true },
+    ["need the permission of their namespace's owner"],
+  ],
   [
     'builds',
     { builds },

@@ -210,6 +210,22 @@ const fromThread: FromThread[] = [
     ],
   },
   {
+    kind: 'usage',
+    run_id: 'run',
+    calls: [
+      {
+        id: 'a',
+        start: 0.5,
+        milliseconds: 12,
+        status: 'ok',
+        tokens: { input: 3, output: 2, cache_read: 1 },
+        model: AWKWARD,
+        cost_usd: 0.000_25,
+      },
+      { id: 'b', start: 1, milliseconds: 0, status: 'cut' },
+    ],
+  },
+  {
     kind: 'done',
     run_id: 'run',
     outcome: {

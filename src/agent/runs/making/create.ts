@@ -52,7 +52,7 @@ type CreateOptions = {
   protocol?: true;
   /** The questions that the run's command answers, if they are open when it begins; otherwise it brings new input. */
   answers?: string[] | undefined;
-  /** What must wait when the run is stored, where its command does not say it. */
+  /** The state in which the thread takes the run, where its command does not say it. */
   answering?: StrictAnswer | undefined;
   /** Set when a thread of the run's own stays if the run waits for an answer. */
   keepsWaiting?: true;
