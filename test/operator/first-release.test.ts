@@ -281,7 +281,7 @@ test('definitions of a newer version stop the start of the operator with a sente
   const operator = start(today, ['operator'], { GX_HEALTH_PORT: '0', GX_IDENTITY: 'too-old' });
   expect(await operator.closed).toBe(1);
   expect(operator.output()).toContain('the custom resource definitions have version 99.1.0');
-  expect(operator.output()).toContain(`this operator is of ${readPlatformVersion()}`);
+  expect(operator.output()).toContain(`this operator has ${readPlatformVersion()}`);
   expect(await kept()).toEqual(before);
   await defineAs(readPlatformVersion());
 });
