@@ -2,8 +2,8 @@ import type { RunCreate } from '../../schema/agent/run.ts';
 import { isObject } from '../../schema/json.ts';
 
 /**
- * The state in which a thread takes an answer: the questions that it names wait, or only one does, or the thread has had
- * so many runs as when it was read.
+ * The state in which a thread takes an answer: the questions that it names wait, or only one does, or the thread has
+ * had so many runs as when it was read.
  */
 export type StrictAnswer = { ids: string[] } | { runs: number } | 'the only one';
 

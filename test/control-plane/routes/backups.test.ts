@@ -106,7 +106,7 @@ test('one backup is found by its address, and one that is unknown, or of another
 });
 
 test.each([
-  ['bare', 'database.backup: the deployment names no target'],
+  ['bare', 'database.backup: the deployment names no backup target'],
   ['foreign', 'database.backup: only for a managed database'],
   ['resting', 'hibernate: the database is stopped'],
 ])(
