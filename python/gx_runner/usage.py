@@ -6,7 +6,6 @@ tests.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +13,8 @@ from typing import Any
 # The most tokens that a field holds: an integer of Postgres (MAX_CALL_COUNT in model-call.ts).
 MAX_COUNT = 2_147_483_647
 
+# US dollars above which a price is none, and characters of a name (MAX_CALL_USD, MAX_CALL_NAME).
+_MAX_USD = 1_000_000
 _MAX_NAME_CHARACTERS = 256
 
 # Classes of service that are no special ones, by the words of OpenAI, Anthropic and Bedrock.
@@ -74,7 +75,9 @@ def read_tokens(reported: Mapping[str, Any], raw: Mapping[str, Any]) -> Tokens |
         "audio_in": into.get("audio", 0),
         "audio_out": out.get("audio", 0),
     }
-    return {"input": total, "output": made + thought, **{name: count for name, count in details.items() if count > 0}}
+    # A sum may be larger than a count can be.
+    counts = {"input": total, "output": made + thought, **{name: count for name, count in details.items() if count > 0}}
+    return {name: min(count, MAX_COUNT) for name, count in counts.items()}
 
 
 def _compute_written(into: dict[str, int], hours: int) -> int:
@@ -115,12 +118,12 @@ def _read_count(value: Any) -> int | None:
 def read_cost(value: Any) -> float | None:
     """Returns a price in US dollars; none for all that is none."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and math.isfinite(value) and value >= 0 else None
+    return value if is_number and 0 <= value <= _MAX_USD else None
 
 
 def read_name(value: Any) -> str | None:
-    """Returns a name of at most 256 characters; none for all that is none."""
-    return value[:_MAX_NAME_CHARACTERS] if isinstance(value, str) and value else None
+    """Returns a name as Postgres takes it, of at most 256 characters; none for all that is none."""
+    return (value.replace("\0", "")[:_MAX_NAME_CHARACTERS] or None) if isinstance(value, str) else None
 
 
 def _read_mapping(value: Any) -> Mapping[str, Any]:

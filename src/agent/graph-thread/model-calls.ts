@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MAX_CALL_COUNT, type ModelCall } from '../../schema/wire/wall/model-call.ts';
-import { isObject, type Json } from '../../schema/json.ts';
-import { readAnswerUsage, readName, readTokens } from './read-usage.ts';
+import { dropUndefined, isObject, type Json } from '../../schema/json.ts';
+import { readAnswerUsage, readCost, readName, readTokens } from './read-usage.ts';
 
 /*
  * The calls of a run's models. LangChain's callbacks report them to a handler, which is a plain object because the
@@ -32,9 +32,10 @@ export class ModelCalls {
   createHandler(): object {
     const start = (...args: unknown[]): void => {
       // LangChain's own order: serialized, input, runId, parentRunId, extraParams, tags, metadata.
-      const [, , id, , , , metadata] = args;
-      this.#underWay.set(String(id), {
-        id: String(id),
+      const [, , runId, , , , metadata] = args;
+      const id = String(runId);
+      this.#underWay.set(id, {
+        id: readName(id) ?? randomUUID(),
         start: performance.timeOrigin + performance.now(),
         ...readPlace(metadata),
       });
@@ -115,31 +116,29 @@ function readPlace(metadata: unknown): Omit<UnderWay, 'id' | 'start'> {
   // The last part of the namespace is the node's own task.
   const { langgraph_checkpoint_ns: place } = fields;
   const ns = typeof place === 'string' ? place.split('|').slice(0, -1).join('|') : undefined;
-  const named = {
+  return dropUndefined({
     node: readName(fields['langgraph_node']),
     ns: readName(ns),
     provider: readName(fields['ls_provider']),
     asked: readName(fields['ls_model_name']),
-  };
-  return Object.fromEntries(Object.entries(named).filter(([, name]) => name !== undefined));
+  });
 }
 
 /** Returns the call that a graph reports: by the names of `usage_metadata`, with `model`, `provider` and `cost_usd`. */
 function buildReportedCall(data: Json, metadata: unknown): ModelCall {
-  const tokens = readTokens(data);
-  const { cost_usd: cost } = data;
-  const [model, provider] = [readName(data['model']), readName(data['provider'])];
   const { node, ns } = readPlace(metadata);
   return {
     id: randomUUID(),
     start: performance.timeOrigin + performance.now(),
     milliseconds: 0,
     status: 'ok',
-    ...(node !== undefined && { node }),
-    ...(ns !== undefined && { ns }),
-    ...(model !== undefined && { model }),
-    ...(provider !== undefined && { provider }),
-    ...(tokens !== undefined && { tokens }),
-    ...(typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && { cost_usd: cost }),
+    ...dropUndefined({
+      node,
+      ns,
+      model: readName(data['model']),
+      provider: readName(data['provider']),
+      tokens: readTokens(data),
+      cost_usd: readCost(data['cost_usd']),
+    }),
   };
 }

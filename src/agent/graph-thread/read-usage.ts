@@ -1,5 +1,7 @@
 import {
   MAX_CALL_COUNT,
+  MAX_CALL_NAME,
+  MAX_CALL_USD,
   type ModelCall,
   type TokenCounts,
 } from '../../schema/wire/wall/model-call.ts';
@@ -15,8 +17,6 @@ export type AnswerUsage = Pick<ModelCall, 'tokens' | 'cached' | 'model' | 'tier'
 
 /** Classes of service that are no special ones, by the words of OpenAI, Anthropic and Bedrock. */
 const USUAL_TIERS: ReadonlySet<string> = new Set(['default', 'standard', 'auto', 'on_demand']);
-
-const MAX_NAME_CHARACTERS = 256;
 
 /** Returns the usage that the answer of a model reports, an `LLMResult` of LangChain. */
 export function readAnswerUsage(output: unknown, isCacheHit = false): AnswerUsage {
@@ -38,11 +38,11 @@ export function readAnswerUsage(output: unknown, isCacheHit = false): AnswerUsag
   if (isCacheHit || reported['total_cost'] === 0)
     return { ...about, tokens: { input: 0, output: 0 }, cached: true };
   const tokens = readTokens(reported, raw) ?? readOldTokens(readObject(llmOutput), metadata);
-  const cost = metadata['cost'] ?? raw['cost'];
+  const cost = readCost(metadata['cost'] ?? raw['cost']);
   return {
     ...about,
     ...(tokens !== undefined && { tokens }),
-    ...(typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && { cost_usd: cost }),
+    ...(cost !== undefined && { cost_usd: cost }),
   };
 }
 
@@ -115,11 +115,14 @@ function readTier(reported: Json, named: unknown): string | undefined {
   return tier === undefined || USUAL_TIERS.has(tier) ? undefined : tier;
 }
 
+/** Returns the counts without details that are zero. A sum may be larger than a count can be. */
 function dropZeros({ input, output, ...details }: Required<TokenCounts>): TokenCounts {
+  const limit = (count: number): number => Math.min(count, MAX_CALL_COUNT);
+  const some = Object.entries(details).filter(([, count]) => count > 0);
   return {
-    input,
-    output,
-    ...Object.fromEntries(Object.entries(details).filter(([, count]) => count > 0)),
+    input: limit(input),
+    output: limit(output),
+    ...Object.fromEntries(some.map(([name, count]) => [name, limit(count)])),
   };
 }
 
@@ -129,8 +132,14 @@ const readCount = (value: unknown): number | undefined =>
     ? (value as number)
     : undefined;
 
-/** Returns a name of at most 256 characters; undefined for all that is none. */
-export const readName = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value.slice(0, MAX_NAME_CHARACTERS) : undefined;
+/** Returns a price in US dollars; undefined for all that is none. */
+export const readCost = (value: unknown): number | undefined =>
+  typeof value === 'number' && value >= 0 && value <= MAX_CALL_USD ? value : undefined;
+
+/** Returns a name as Postgres takes it, of at most 256 characters; undefined for all that is none. */
+export function readName(value: unknown): string | undefined {
+  const name = typeof value === 'string' ? value.replaceAll('\0', '').slice(0, MAX_CALL_NAME) : '';
+  return name === '' ? undefined : name;
+}
 
 const readObject = (value: unknown): Json => (isObject(value) ? value : {});

@@ -46,9 +46,12 @@ export type PriceTable = {
   providers: ProviderPrices[];
 };
 
-/** Billionths of a dollar for a token, where the price is in dollars for a million. */
-const NANO_PER_TOKEN = 1000;
-const NANO_PER_REQUEST = 1_000_000;
+/** Money is whole billionths of a US dollar. */
+export const NANO_PER_USD = 1_000_000_000;
+
+/** Prices are in US dollars for a million tokens, and for a thousand requests. */
+const NANO_PER_TOKEN = NANO_PER_USD / 1_000_000;
+const NANO_PER_REQUEST = NANO_PER_USD / 1000;
 
 /** Finds the prices of a model. `provider`: undefined where nobody names it. */
 export function findPrices(

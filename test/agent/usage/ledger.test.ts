@@ -83,6 +83,20 @@ test('a call of a model that the table knows has its price', async () => {
   ).toEqual([{ cost_from: expect.stringMatching(/^table of \d{4}-\d\d-\d\d$/) as string }]);
 });
 
+test('ids, names and counts that a database can not hold are held as far as they can be', async () => {
+  const thread = await ask('odd', 'telling');
+  expect(await get(`/threads/${thread}/usage`)).toMatchObject({
+    calls: 3,
+    unpriced: 3,
+    input: 2 ** 31 - 1 + 200,
+  });
+  const rows = await database.sql<{ call_id: string; model: string | null }>(
+    `select call_id, model from gx.model_call where thread_id = '${thread}' order by started_at`,
+  );
+  expect(rows[0]!.model).toBe(`a${'b'.repeat(255)}`);
+  expect(rows[1]!.call_id).toBe('an-id-of-its-own');
+});
+
 test('a thread without models has used nothing', async () => {
   const thread = await ask();
   expect(await get(`/threads/${thread}/usage`)).toMatchObject({ calls: 0, cost_usd: null });

@@ -1,8 +1,8 @@
 -- Calls of models, as runs report them. They outlive their runs and threads, so they name them without a reference.
 create table gx.model_call (
   run_id uuid not null,
-  -- The id that LangChain gave to the call.
-  call_id uuid not null,
+  -- The id that LangChain, or the graph, gave to the call.
+  call_id text not null,
   thread_id uuid not null,
   assistant_id uuid,
   graph_id text not null,

@@ -1,5 +1,6 @@
 import type { ModelCall } from '../../../schema/wire/wall/model-call.ts';
 import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
+import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 
@@ -17,12 +18,9 @@ export type StoredCall = ModelCall & {
   cost: { nano: number; from: string } | undefined;
 };
 
-/** Billionths in one. */
-const NANO = 1_000_000_000;
-
 const COLUMNS: Record<string, string> = {
   run_id: 'uuid',
-  call_id: 'uuid',
+  call_id: 'text',
   thread_id: 'uuid',
   assistant_id: 'uuid',
   graph_id: 'text',
@@ -93,7 +91,7 @@ const SUMS = `count(*)::int as calls, (count(*) filter (where status <> 'ok'))::
   coalesce(sum(input), 0)::float8 as input, coalesce(sum(output), 0)::float8 as output,
   coalesce(sum(cache_read), 0)::float8 as cache_read,
   coalesce(sum(cache_write::bigint + cache_write_1h), 0)::float8 as cache_write,
-  coalesce(sum(reasoning), 0)::float8 as reasoning, (sum(cost_nano) / ${NANO}.0)::float8 as cost_usd`;
+  coalesce(sum(reasoning), 0)::float8 as reasoning, (sum(cost_nano) / ${NANO_PER_USD}.0)::float8 as cost_usd`;
 
 const GROUPS: Record<UsageGroup, string> = {
   day: `to_char(started_at at time zone 'UTC', 'YYYY-MM-DD')`,

@@ -7,6 +7,7 @@ import type { Claimed } from '../../db/runs/leases.ts';
 import { insertModelCalls, type StoredCall } from '../../db/usage/model-calls.ts';
 import type { Json } from '../../../schema/json.ts';
 import { runFields } from '../../kernel/run-fields.ts';
+import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import type { Prices } from '../../prices/table.ts';
 
 type OfRun = { calls: StoredCall[]; writing: Promise<void> | undefined };
@@ -68,7 +69,8 @@ export class UsageLedger {
   /** Returns the price of a call: that of its provider, or else that of the table. */
   #findCost({ cached, cost_usd, tokens, start, provider, model }: ModelCall): StoredCall['cost'] {
     if (cached === true) return { nano: 0, from: 'cache' };
-    if (cost_usd !== undefined) return { nano: Math.round(cost_usd * 1e9), from: 'provider' };
+    if (cost_usd !== undefined)
+      return { nano: Math.round(cost_usd * NANO_PER_USD), from: 'provider' };
     return tokens && this.#prices.findCost({ provider, model, tokens, at: new Date(start) });
   }
 

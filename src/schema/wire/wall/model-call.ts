@@ -6,8 +6,14 @@ import { buildEnumSchema, buildOptionalFields } from '../../types.ts';
 /** The most tokens, or milliseconds, that a field of a call holds: an integer of Postgres. */
 export const MAX_CALL_COUNT = 2_147_483_647;
 
+/** US dollars above which a price is none: no call costs as much. */
+export const MAX_CALL_USD = 1_000_000;
+
+/** Characters of a name. */
+export const MAX_CALL_NAME = 256;
+
 const Count = Type.Integer({ minimum: 0, maximum: MAX_CALL_COUNT });
-const Name = Type.String({ maxLength: 256 });
+const Name = Type.String({ maxLength: MAX_CALL_NAME });
 
 /**
  * The tokens of a call. `input` holds those of `cache_read`, `cache_write` and `cache_write_1h`, and `output` those of
@@ -30,8 +36,8 @@ export const TokenCounts = Type.Object({
 export type TokenCounts = Static<typeof TokenCounts>;
 
 export const ModelCall = Type.Object({
-  /** LangChain's id of the call, a UUID. */
-  id: Type.String(),
+  /** LangChain's id of the call: a UUID, unless the graph has given it another one. */
+  id: Name,
   /** Milliseconds since 1970. */
   start: Type.Number(),
   milliseconds: Count,
@@ -53,7 +59,7 @@ export const ModelCall = Type.Object({
     /** The provider's class of service, such as `flex`; absent for the usual one. */
     tier: Name,
     /** The price in US dollars, where the provider reports one. */
-    cost_usd: Type.Number({ minimum: 0 }),
+    cost_usd: Type.Number({ minimum: 0, maximum: MAX_CALL_USD }),
   }),
 });
 export type ModelCall = Static<typeof ModelCall>;

@@ -62,15 +62,27 @@ const models = {
   failing: new Failing({ maxRetries: 0 }),
 };
 
+/** One that no database would take as it is. */
+const odd = {
+  model: `a\0${'b'.repeat(1000)}`,
+  input_tokens: 2 ** 31 - 1,
+  total_tokens: 2 ** 31 - 1,
+  input_token_details: { cache_read: 2 ** 31 - 1, cache_creation: 2 ** 31 - 1 },
+  cost_usd: 1e300,
+};
+
 /** The usage of a call that LangChain knows nothing of, as a graph reports it. */
 const reported = { model: 'own-model', provider: 'own', input_tokens: 25, output_tokens: 5 };
 
-const State = Annotation.Root({ ask: Annotation<(keyof typeof models | 'own')[]>() });
+const State = Annotation.Root({ ask: Annotation<(keyof typeof models | 'own' | 'odd')[]>() });
 const inner = new StateGraph(State)
   .addNode('models', async ({ ask }, config) => {
     for (const name of ask)
       if (name === 'own') await dispatchCustomEvent('gx.usage', reported, config);
-      else if (name === 'failing')
+      else if (name === 'odd') {
+        await dispatchCustomEvent('gx.usage', odd, config);
+        await models.telling.invoke('Is it?', { ...config, runId: 'an-id-of-its-own' });
+      } else if (name === 'failing')
         await models[name].invoke('Is it?', config).catch(() => undefined);
       else await models[name].invoke('Is it?', config);
     return {};
