@@ -63,7 +63,7 @@ export function buildPackageManifest({ checkout, imports, postgres }: Contents):
 }
 
 /** Our modules of Python, which graphs in Python are run by. */
-const PYTHON_FILES = ['python/gx_runner/*.py', 'python/gx_runner/py.typed'];
+const PYTHON_FILES = ['python/gx_runner/**/*.py', 'python/gx_runner/py.typed'];
 
 /** Files that `gx new` copies; a checkout in which the examples were tried has more beside them. */
 const PROJECT_FILES = [JAVASCRIPT, PYTHON].flatMap(({ example, copied, manifest }) =>

@@ -21,9 +21,9 @@ from typing import Any
 if sys.version_info < (3, 11) or not (find_spec("langgraph") and find_spec("langgraph.graph")):
     sys.exit(1)
 
-from gx_runner.modules import add_import_folders
+from gx_runner.graphs.modules import add_import_folders
 from gx_runner.oldest import OLDEST, find_older_langgraph
-from gx_runner.wire import VERSION, Message, Wall
+from gx_runner.wall.wire import VERSION, Message, Wall
 
 Handler = Callable[[Message, bytes], None]
 
@@ -103,12 +103,12 @@ class _Runner:
 def _start_development(wanted: dict[str, Any]) -> str | None:
     """Begins with what a developer's server asks for. Returns why it can't."""
     if (milliseconds := wanted.get("blockingMilliseconds")) is not None:
-        from gx_runner.blocking import Blocking
+        from gx_runner.process.blocking import Blocking
 
         Blocking(milliseconds).watch()
     if wanted.get("debugPort") is None:
         return None
-    from gx_runner.debugger import check_debugger
+    from gx_runner.process.debugger import check_debugger
 
     return check_debugger()
 
@@ -126,8 +126,8 @@ def _keep_imports() -> Iterator[None]:
 
 def _start_graphs(wall: Wall, settings: dict[str, Any]) -> Handler:
     with _keep_imports():
-        from gx_runner.exchange import Exchanges
-        from gx_runner.server import Server
+        from gx_runner.running.server import Server
+        from gx_runner.wall.exchange import Exchanges
 
     exchanges = Exchanges(wall)
     server = Server(wall, exchanges)
@@ -147,7 +147,7 @@ def _start_graphs(wall: Wall, settings: dict[str, Any]) -> Handler:
 
 def _start_user_code(wall: Wall, settings: dict[str, Any]) -> Handler:
     with _keep_imports():
-        from gx_runner.user_code import UserCode
+        from gx_runner.user_code.loop import UserCode
 
     code = UserCode(wall)
     code.start(settings)

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from gx_runner.modules import add_import_folders, explain_import_error, import_file, is_of_a_library
+from gx_runner.graphs.modules import add_import_folders, explain_import_error, import_file, is_of_a_library
 
 
 def list_faults(files: list[str]) -> list[str]:

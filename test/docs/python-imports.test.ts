@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 /* The sentences of the page about imports are those that the code says. */
 
 const page = readFileSync('docs/how-to/python-imports.md', 'utf8');
-const code = globSync(['python/gx_runner/*.py', 'src/agent/**/*.ts', 'src/builder/**/*.ts'])
+const code = globSync(['python/gx_runner/**/*.py', 'src/agent/**/*.ts', 'src/builder/**/*.ts'])
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
 const sentences = [...page.matchAll(/^\| `([^`]+)`/gm)].map(([, sentence = '']) => sentence);

@@ -10,10 +10,10 @@ import socket
 import threading
 from typing import Any
 
-from gx_runner.remembered import Lists
-from gx_runner.saver import Saver, Storage
-from gx_runner.serializer import build_serializer
-from gx_runner.wire import VERSION, Message, Wall
+from gx_runner.checkpoints.remembered import Lists
+from gx_runner.checkpoints.saver import Saver, Storage
+from gx_runner.checkpoints.serializer import build_serializer
+from gx_runner.wall.wire import VERSION, Message, Wall
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 storage = Storage(build_serializer(None), Lists())

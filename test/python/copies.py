@@ -10,10 +10,10 @@ from typing import Any
 
 from classes import graphs
 from graphs import plain, talking
-from gx_runner.invoke import bind_graph
-from gx_runner.remembered import Lists
-from gx_runner.saver import Saver, Storage
-from gx_runner.serializer import Classes, build_serializer
+from gx_runner.running.invoke import bind_graph
+from gx_runner.checkpoints.remembered import Lists
+from gx_runner.checkpoints.saver import Saver, Storage
+from gx_runner.checkpoints.serializer import Classes, build_serializer
 from langgraph.graph import START, StateGraph
 
 REPLACED = {"checkpointer", "store", "name"}

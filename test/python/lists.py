@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from gx_runner.elements import Element, Loader, build_mark, estimate_bytes
-from gx_runner.elements import decode_elements as objects_of
-from gx_runner.encode import to_json
-from gx_runner.lists import (
+from gx_runner.checkpoints.elements import Element, Loader, build_mark, estimate_bytes
+from gx_runner.checkpoints.elements import decode_elements as objects_of
+from gx_runner.wall.encode import to_json
+from gx_runner.checkpoints.lists import (
     ListRow,
     ListVersion,
     replace_base,
@@ -21,10 +21,10 @@ from gx_runner.lists import (
     build_lists,
     build_next_list,
 )
-from gx_runner.remembered import Lists
-from gx_runner.saver import Saver, Storage
-from gx_runner.texts import LastLists, encode_state
-from gx_runner.wire import Answer
+from gx_runner.checkpoints.remembered import Lists
+from gx_runner.checkpoints.saver import Saver, Storage
+from gx_runner.checkpoints.texts import LastLists, encode_state
+from gx_runner.wall.wire import Answer
 
 serde = JsonPlusSerializer(allowed_msgpack_modules=None)
 loader = Lists().get_loader(serde)

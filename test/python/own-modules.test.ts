@@ -6,7 +6,7 @@ import { expect, inject, test } from 'vitest';
 /* What the modules of the runner may be like: what they import, whose private names they use, how long they are. */
 
 const run = promisify(execFile);
-const FILES = globSync('python/gx_runner/*.py').toSorted();
+const FILES = globSync('python/gx_runner/**/*.py').toSorted();
 /** Whatever a project with LangGraph has. */
 const NEEDED = ['langchain_core', 'langgraph', 'orjson', 'pydantic'];
 /** What a project has that uses them; they are imported where it does. */
@@ -74,4 +74,35 @@ test('they have at most 300 lines', () => {
     (file) => readFileSync(file, 'utf8').trimEnd().split('\n').length > 300,
   );
   expect(long).toEqual([]);
+});
+
+const FOLDER = 'python/gx_runner/';
+
+/** Returns the folders that a folder's modules import from. */
+function listImportedFolders(folder: string): string[] {
+  const files = FILES.filter((file) => file.startsWith(`${FOLDER}${folder}/`));
+  const imported = files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/from gx_runner\.(\w+)[. ]/g)].map(([, to]) => to!),
+  );
+  return [...new Set(imported)].filter((to) => to !== folder);
+}
+
+test('their folders import each other without a circle, and have at most 15 modules', () => {
+  const folders = [...new Set(FILES.map((file) => file.slice(FOLDER.length).split('/')))]
+    .flatMap(([folder, file]) => (file === undefined ? [] : [folder!]))
+    .filter((folder, at, all) => all.indexOf(folder) === at);
+  expect(folders.length).toBeGreaterThan(5);
+  const left = new Map(folders.map((folder) => [folder, listImportedFolders(folder)]));
+  // A folder leaves when all that it imports have left: those of a circle stay.
+  for (let before = -1; left.size !== before;) {
+    before = left.size;
+    for (const [folder, imported] of left)
+      if (!imported.some((one) => left.has(one))) left.delete(folder);
+  }
+  expect([...left]).toEqual([]);
+  const sizes = folders.map((folder): [string, number] => [
+    folder,
+    FILES.filter((file) => file.startsWith(`${FOLDER}${folder}/`)).length - 1,
+  ]);
+  expect(sizes.filter(([, size]) => size > 15)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
-from gx_runner.describe import build_schemas
+from gx_runner.running.describe import build_schemas
 from langgraph.graph import START, StateGraph
 
 

@@ -6,7 +6,7 @@ import sys
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, Generation, LLMResult
 
-from gx_runner.usage import read_answer_usage
+from gx_runner.telemetry.usage import read_answer_usage
 
 
 def build_result(output):

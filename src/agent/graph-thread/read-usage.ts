@@ -9,7 +9,7 @@ import { isObject, type Json } from '../../schema/json.ts';
 
 /*
  * The usage that a model's answer tells, as LangChain's packages write it: one reading for all of them, which Python's
- * runner has, too (python/gx_runner/usage.py). Both read the same recorded answers in their tests.
+ * runner has, too (python/gx_runner/telemetry/usage.py). Both read the same recorded answers in their tests.
  */
 
 /** The part of a call that its answer tells. */

@@ -1,0 +1,1 @@
+"""The checkpointer: steps become rows that the server stores, and rows become states again."""

@@ -1,0 +1,1 @@
+"""What runs report of their parts: spans, traces, calls of models."""

@@ -1,0 +1,1 @@
+"""The messages to and from the server: frames, questions, answers, failures."""
