@@ -69,9 +69,9 @@ test('they use private names of LangGraph in one file alone', () => {
   expect(others.filter((text) => /import _[a-z]|__pregel/.test(text))).toEqual([]);
 });
 
-test('they have at most 300 lines', () => {
+test('they have at most 400 lines', () => {
   const long = FILES.filter(
-    (file) => readFileSync(file, 'utf8').trimEnd().split('\n').length > 300,
+    (file) => readFileSync(file, 'utf8').trimEnd().split('\n').length > 400,
   );
   expect(long).toEqual([]);
 });

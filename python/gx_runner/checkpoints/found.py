@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from gx_runner import questions
 from gx_runner.checkpoints.elements import Loader, decode_elements
 from gx_runner.checkpoints.lists import Key, ListRow, ListVersion, build_lists, replace_base
+from gx_runner.wall import questions
 from gx_runner.wall.failures import ProblemError
 from gx_runner.wall.wire import Answer, Message
 

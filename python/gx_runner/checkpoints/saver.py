@@ -19,12 +19,12 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from gx_runner import questions
 from gx_runner.checkpoints.found import LANGUAGE, Found, read_checkpoints
 from gx_runner.checkpoints.lists import Key, ListVersion, build_next_list, match_elements
 from gx_runner.checkpoints.remembered import Lists, ListsOfCheckpoint
 from gx_runner.checkpoints.texts import LastLists
 from gx_runner.checkpoints.unshown import UNSHOWN, remove_unshown
+from gx_runner.wall import questions
 from gx_runner.wall.encryption_context import add_encryption_context
 from gx_runner.wall.wire import Answer, Message, Wall
 

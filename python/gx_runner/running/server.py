@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gx_runner import describe
 from gx_runner.checkpoints.remembered import Lists
 from gx_runner.checkpoints.saver import Storage
 from gx_runner.checkpoints.serializer import build_serializer
@@ -26,6 +25,7 @@ from gx_runner.process.blocking import SENTENCE
 from gx_runner.process.debugger import serve_debugger
 from gx_runner.process.logs import serve_logs
 from gx_runner.process.loops import Loops, run_forever
+from gx_runner.running import describe
 from gx_runner.running.event_streaming import check_event_streaming
 from gx_runner.running.runs import Runs
 from gx_runner.running.state import States
