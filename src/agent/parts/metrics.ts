@@ -3,6 +3,7 @@ import { createDatabaseMetrics, waitInTime } from './database-metrics.ts';
 import { queueStats } from '../db/base/stats.ts';
 import { loadNextTickDelay } from '../db/crons/cron-ticks.ts';
 import type { AgentDeps } from './deps.ts';
+import { createModelMetrics } from './model-metrics.ts';
 
 export type Metrics = {
   answered(answer: { method: string; route: string; status: number; seconds: number }): void;
@@ -336,6 +337,7 @@ export function createMetrics(
     callers: createCallerMetrics(sources, registers),
     streams: streamMetrics(sources, registers),
     crons: createCronMetrics(sources, registers),
+    ...(sources.ledger && { models: createModelMetrics(sources.ledger.counts, registers) }),
     http: () => countRequests(requests),
   };
   const readAll = async (): Promise<object> => {

@@ -153,6 +153,9 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     shipped: { lines, spans: tracing },
     log,
   };
+  const ledger = config.usage.isMeasured
+    ? new UsageLedger({ db, prices: new Prices(file.settings.usage), log })
+    : undefined;
   const executor = new Executor({
     ...shared,
     publisher,
@@ -160,9 +163,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     tracing,
     traces: config.tracing,
     tellsStacks: config.localPages !== undefined,
-    ledger: config.usage.isMeasured
-      ? new UsageLedger({ db, prices: new Prices(file.settings.usage), log })
-      : undefined,
+    ledger,
   });
   const pump = new Pump({
     db,
@@ -195,6 +196,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     keeper,
     clock: new CronClock({ ...making, fire: (slow) => runDueCrons(making, slow) }),
     expiry: readExpirySettings(file.settings),
+    ledger,
     keepUsageDays: config.usage.keepDays,
     signing: createSigningKeys(config, log),
     streamed: { publisher, store: streaming.counts },

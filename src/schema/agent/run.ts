@@ -17,6 +17,7 @@ import {
   buildUuidSchema,
   buildNullableFields,
 } from '../types.ts';
+import { UsageSums } from './usage.ts';
 import type { Json } from '../json.ts';
 
 export const RUN_STATUSES = ['pending', 'running', 'success', 'error', 'interrupted'] as const;
@@ -215,6 +216,7 @@ export const Run = Type.Object({
         'The revision of the agent to which the run is pinned; null if any revision may execute it.',
     }),
   ),
+  usage: buildNullableSchema(UsageSums),
 });
 export type Run = Static<typeof Run>;
 

@@ -42,6 +42,7 @@ test('an end whose answer got lost is known again by its worker, and by nobody e
     status: 'success',
     error: null,
     webhook: false,
+    hasCalls: false,
     thread,
   } as const;
   expect(await loadEarlierEnd(on.db, ending)).toBeUndefined();
@@ -65,6 +66,7 @@ test('an end that comes after the answer to a cancel keeps to what that said', a
     status: 'error',
     error: { error: 'Error', message: 'Boo!' },
     webhook: false,
+    hasCalls: false,
     thread,
   } as const;
   const [interrupted, undone] = [await run('running'), await run('running')];

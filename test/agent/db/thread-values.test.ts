@@ -66,6 +66,7 @@ async function endRun(
     status: 'success',
     error: null,
     webhook: false,
+    hasCalls: false,
     thread: { status: 'idle', interrupts: '{}', ...state },
   } as const;
   const [written] = await finishRuns(on.db, [end], longStates);

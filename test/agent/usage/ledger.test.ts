@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UsageRow } from '../../../src/schema/agent/usage.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { startReceiver } from '../../kit/webhook-receiver.ts';
 
 /* Calls of models, as a server writes them down and sums them. Those of Python: test/python/usage.test.ts. */
 
@@ -55,6 +56,45 @@ test('each call of a run is in the sums of its thread, in a graph within another
     `select distinct node, split_part(ns, ':', 1) as ns from gx.model_call where thread_id = '${thread}'`,
   );
   expect(row).toEqual({ node: 'models', ns: 'inner' });
+});
+
+test('a run has the sums of its own calls, in its record and in its webhook', async () => {
+  const receiver = await startReceiver({});
+  const { thread_id } = await agent.client.threads.create();
+  for (const models of [['telling', 'silent'], []])
+    await agent.client.runs.wait(thread_id, 'models', {
+      input: { ask: models },
+      webhook: `${receiver.url}/ends`,
+    });
+  const sums = { ...NOTHING, calls: 2, unreported: 1, unpriced: 2, input: 100, output: 20 };
+  const runs = (await agent.client.runs.list(thread_id)) as unknown as { usage: unknown }[];
+  expect(runs.map(({ usage }) => usage)).toEqual([null, expect.objectContaining(sums)]);
+  const heard = (): unknown[] => receiver.received.map(({ body }) => body['usage']);
+  await expect.poll(heard).toHaveLength(2);
+  expect(heard()).toEqual(expect.arrayContaining([null, runs[1]!.usage]));
+  await receiver.stop();
+});
+
+test('a run whose worker died has the sums of the calls before', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  const run = await agent.client.runs.create(thread_id, 'models', { input: { ask: ['telling'] } });
+  await agent.client.runs.join(thread_id, run.run_id);
+  // As a worker leaves it that dies while its run is being stopped.
+  await database.sql(`update gx.run set usage = null, status = 'running', ended_at = null,
+    cancel = 'interrupt', worker = gen_random_uuid(), lease_until = now() - interval '1 hour'
+    where run_id = '${run.run_id}'`);
+  await expect
+    .poll(() => agent.client.runs.get(thread_id, run.run_id))
+    .toMatchObject({ status: 'interrupted', usage: { calls: 1 } });
+});
+
+test('metrics have the calls of each model, and no caller', async () => {
+  await ask('telling', 'silent');
+  const text = await (await fetch(`${agent.url}/metrics`)).text();
+  expect(text).toMatch(/^gx_api_model_calls_total\{model="[^"]+",status="ok",[^}]*\} [1-9]/m);
+  expect(text).toMatch(/^gx_api_model_tokens_total\{model="[^"]+",kind="input",[^}]*\} [1-9]/m);
+  expect(text).toMatch(/^gx_api_model_cost_usd_total\{model="[^"]+",deployment/m);
+  expect(text).toMatch(/^gx_api_model_unreported_calls_total\{model="[^"]+",[^}]*\} [1-9]/m);
 });
 
 test('an answer from a cache is a call that costs nothing', async () => {

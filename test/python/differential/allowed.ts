@@ -91,7 +91,7 @@ export const ALLOWED: Allowed[] = [
   { request: /^runs of/, field: /\.kwargs\./, reason: "how a run is kept is each server's own" },
   {
     request: /^runs of/,
-    field: /\.(webhook_status|attempt|revision|langsmith_session_name)$/,
+    field: /\.(webhook_status|attempt|revision|usage|langsmith_session_name)$/,
     reason:
       'a run says what became of its webhook, how often it was begun, and its revision; it has no traces',
   },

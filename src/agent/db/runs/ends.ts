@@ -11,6 +11,7 @@ import {
   sealValuesColumns,
   type StateText,
 } from '../fields/thread-values.ts';
+import { SUMS_OF_RUN } from '../usage/model-calls.ts';
 import { STATE_OF_THREAD, buildEndMessagesSql } from '../webhooks/webhooks.ts';
 
 /* This file writes the end of a run that its worker has carried to its end. */
@@ -24,6 +25,8 @@ export type FinishRun = {
   /** The one that its end is encrypted under. */
   context?: EncryptionContext | undefined;
   webhook: boolean;
+  /** Whether calls of its models may have been recorded, whose sums the run then has. */
+  hasCalls: boolean;
   thread: { status: 'idle' | 'interrupted' | 'error'; interrupts: string | undefined } & StateText;
 };
 
@@ -57,6 +60,7 @@ const GIVEN = {
   tail: 'text',
   kept: 'int',
   written_at: 'timestamptz',
+  has_calls: 'boolean',
 };
 
 /** Says whether another run of the thread is due. */
@@ -93,7 +97,7 @@ const endSql = (tells: boolean): string => `with asked as materialized (
     select r.* from (select run_id from asked where (select count(*) from threads) >= 0 order by run_id) o,
       lateral (select run_id, thread_id, worker, status, cancel, webhook is not null as listened from gx.run r where r.run_id = o.run_id for no key update) r),
   f as materialized (
-    select run_id, cancel, "values", long_values, tail, kept, interrupts,
+    select run_id, cancel, "values", long_values, tail, kept, interrupts, has_calls,
       case when cancel is null then f.status else 'interrupted' end as status,
       case when cancel is null then error::jsonb end as error,
       case when cancel is not null and rest = 'error' then 'idle' else rest end as rest,
@@ -101,7 +105,8 @@ const endSql = (tells: boolean): string => `with asked as materialized (
         and not exists (select 1 from threads t where t.thread_id = runs.thread_id and t.long_values_at = written_at)) as behind
     from asked f join runs using (run_id, worker) where runs.status = 'running'),
   r as (
-    update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
+    update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null,
+      usage = case when f.has_calls then ${SUMS_OF_RUN} end
     from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' and not f.behind
     returning ${tells ? 'r.*' : 'r.run_id, r.thread_id, r.readers, r.status, r.updated_at'}),
   ${tells ? REPORTS : ''}
@@ -181,6 +186,7 @@ async function writeEnds(
       states.map(({ tail }) => tail?.text ?? null),
       states.map(({ tail }) => tail?.kept ?? null),
       states.map(({ tail }) => tail?.at ?? null),
+      runs.map(({ hasCalls }) => hasCalls),
     ],
   });
   const found = new Map(rows.map((row) => [row.run_id, row]));

@@ -8,6 +8,7 @@ import { openRuns, runErrorPlace } from '../fields/run-fields.ts';
 import { sealField } from '../fields/sealed-fields.ts';
 import { mayExecute, buildTakenRevisionSql } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';
+import { SUMS_OF_RUN } from '../usage/model-calls.ts';
 import { buildEndMessagesSql } from '../webhooks/webhooks.ts';
 import type { WorkerLock } from '../base/worker-locks.ts';
 
@@ -292,7 +293,8 @@ export async function endLost(
 ): Promise<void> {
   await tx.query({
     text: `with r as (
-        update gx.run set status = $2, error = $3, worker = null, lease_until = null, updated_at = now(), ended_at = now()
+        update gx.run r set status = $2, error = $3, worker = null, lease_until = null, updated_at = now(), ended_at = now(),
+          usage = ${SUMS_OF_RUN}
         where run_id = $1 returning *),
       told as (${buildEndMessagesSql({ from: 'r', status: 'r.status' })})
       update gx.thread t set status = case when $2 = 'error' then 'error' else 'idle' end, error = $3, updated_at = now()

@@ -276,6 +276,7 @@ function toInsertedRun(
     webhook_status: webhook && (webhook.skipped === true ? NEVER_SENT : NOT_SENT),
     attempt: status === 'running' ? 1 : 0,
     revision,
+    usage: null,
   };
   const run: Run = { ...head, ...json, ...facts };
   return { run, thread_readers, empty, thread_seq, revision };

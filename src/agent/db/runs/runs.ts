@@ -79,7 +79,7 @@ const FIRST_STATUS = `(case when webhook ? 'skipped' then '${JSON.stringify(NEVE
 const WEBHOOK_STATUS = `case when webhook ? 'url' then coalesce(webhook_status, ${FIRST_STATUS}) end`;
 
 const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as status, metadata, kwargs, multitask_strategy,
-  ${WEBHOOK_STATUS} as webhook_status, attempt, revision`;
+  ${WEBHOOK_STATUS} as webhook_status, attempt, revision, usage`;
 
 export type RunContextKey = { assistantId: string; threadId: string };
 

@@ -93,6 +93,9 @@ const SUMS = `count(*)::int as calls, (count(*) filter (where status <> 'ok'))::
   coalesce(sum(cache_write::bigint + cache_write_1h), 0)::float8 as cache_write,
   coalesce(sum(reasoning), 0)::float8 as reasoning, (sum(cost_nano) / ${NANO_PER_USD}.0)::float8 as cost_usd`;
 
+/** The sums of the calls of a run `r`, as JSON. Null where there is none. */
+export const SUMS_OF_RUN = `(select to_jsonb(s) from (select ${SUMS} from gx.model_call c where c.run_id = r.run_id having count(*) > 0) s)`;
+
 const GROUPS: Record<UsageGroup, string> = {
   day: `to_char(started_at at time zone 'UTC', 'YYYY-MM-DD')`,
   assistant: 'assistant_id::text',

@@ -84,7 +84,7 @@ export const buildEndMessagesSql = ({
   insert into gx.webhook (run_id, url, host, message, push)
     select m.message_id, m.url, m.host, json_build_object('run_id', r.run_id, 'thread_id', r.thread_id,
       'assistant_id', r.assistant_id, 'created_at', r.created_at, 'updated_at', now(), 'status', ${status}, 'metadata', r.metadata,
-      'kwargs', r.kwargs, 'multitask_strategy', r.multitask_strategy, 'attempt', r.attempt, 'revision', r.revision,
+      'kwargs', r.kwargs, 'multitask_strategy', r.multitask_strategy, 'attempt', r.attempt, 'revision', r.revision, 'usage', r.usage,
       'run_started_at', r.started_at, 'run_ended_at', now(),
       'values', ${values}, 'error', r.error),
       case when m.push is not null then json_build_object('id', m.push->'id', 'task', m.push->'task', 'config', m.push->'config',

@@ -68,6 +68,8 @@ type HeldRun = PublishedRun & {
   span: OpenSpan | undefined;
   at: Cursor;
   timers: Map<TimerName, NodeJS.Timeout>;
+  /** Whether calls of its models may have been recorded. */
+  hasCalls: boolean;
   /** Ends the waiting for somebody who reads the run's events, where nobody does so far. */
   waitNoLonger: () => void;
   /** Settles `over`, the promise of `execute`. */
@@ -134,6 +136,7 @@ export class Executor {
       thread_seq: run.thread_seq,
       readers,
       timers: new Map(),
+      hasCalls: false,
       waitNoLonger: () => undefined,
       released,
       over,
@@ -314,7 +317,8 @@ export class Executor {
     held: HeldRun,
     { end, feedback }: Extract<Effect, { do: 'write-end' }>,
   ): Promise<LifeEvent> {
-    await this.#deps.ledger?.close(held.run);
+    // An end that is written again finds the calls written.
+    if ((await this.#deps.ledger?.close(held.run)) === true) held.hasCalls = true;
     const written = await this.#writeEnd(held, end, feedback);
     if (written === 'to-roll-back') return { event: 'end-overruled' };
     const { more, status } = written;
@@ -335,7 +339,7 @@ export class Executor {
       case 'roll-back':
         return rollBack(this.#deps, held);
       default:
-        return finish(this.#deps, held, { end, feedback });
+        return finish(this.#deps, held, { end, feedback, hasCalls: held.hasCalls });
     }
   }
 

@@ -9,11 +9,13 @@ import type { Json } from '../../../schema/json.ts';
 import { runFields } from '../../kernel/run-fields.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import type { Prices } from '../../prices/table.ts';
+import { ModelCallCounts } from './model-call-counts.ts';
 
 type OfRun = { calls: StoredCall[]; writing: Promise<void> | undefined };
 
 /** Writes the calls of models down while their runs are under way, so that a process that dies loses few of them. */
 export class UsageLedger {
+  readonly counts = new ModelCallCounts();
   readonly #batcher: Batcher<StoredCall[], undefined>;
   readonly #log: Log;
   readonly #prices: Prices;
@@ -37,13 +39,10 @@ export class UsageLedger {
   add(run: Claimed, calls: ModelCall[]): void {
     const of = this.#unwritten.get(run.run_id) ?? { calls: [], writing: undefined };
     this.#unwritten.set(run.run_id, of);
-    of.calls.push(
-      ...calls.map((call) => ({
-        ...call,
-        ...readRunFacts(run),
-        cost: this.#findCost(call),
-      })),
-    );
+    const facts = readRunFacts(run);
+    const stored = calls.map((call) => ({ ...call, ...facts, cost: this.#findCost(call) }));
+    of.calls.push(...stored);
+    for (const call of stored) this.counts.count(call);
     // Calls that the database does not take now are tried again at the end of the run.
     of.writing ??= this.#write(of)
       .catch(() => undefined)
@@ -51,12 +50,13 @@ export class UsageLedger {
   }
 
   /**
-   * Settles when all calls of the run are written. Throws `Unavailable` while the database is away; calls that it
+   * Writes the calls of the run that are not written yet. Returns whether there have been some. Throws `Unavailable` while the database is away; calls that it
    * refuses are left out, because a run does not fail for want of its bill.
    */
-  async close(run: Claimed): Promise<void> {
+  async close(run: Claimed): Promise<boolean> {
     const of = this.#unwritten.get(run.run_id);
-    if (of === undefined) return;
+    // A worker that had the run before may have written some.
+    if (of === undefined) return run.attempt > 1;
     await of.writing;
     await this.#write(of).catch((error: unknown) => {
       if (error instanceof Unavailable) throw error;
@@ -64,6 +64,7 @@ export class UsageLedger {
       this.#log.warn(refused, 'calls of models could not be written; the usage lacks them');
     });
     this.#unwritten.delete(run.run_id);
+    return true;
   }
 
   /** Returns the price of a call: that of its provider, or else that of the table. */

@@ -106,11 +106,11 @@ function publishLifecycle(
 export async function finish(
   deps: Deps,
   published: Published,
-  { end, feedback }: { end: FinishEnd; feedback: Feedback },
+  { end, feedback, hasCalls }: { end: FinishEnd; feedback: Feedback; hasCalls: boolean },
 ): Promise<{ more: boolean; status?: RunStatus } | 'to-roll-back'> {
   const { db, signals, publisher, readers, log } = deps;
   const { run } = published;
-  const finished = await writeEnd(deps, run, end);
+  const finished = await writeEnd(deps, run, { ...end, hasCalls });
   if (finished === 'to-roll-back') return finished;
   logEnd(log, run, {
     ...end,
@@ -199,9 +199,9 @@ function decideRetention(
 async function writeEnd(
   { db, finishes, signals }: Deps,
   { run_id, thread_id, kwargs }: Claimed,
-  end: FinishEnd,
+  end: FinishEnd & { hasCalls: boolean },
 ): Promise<WrittenEnd> {
-  const { status, error, rest, values, plain, interrupts } = end;
+  const { status, error, rest, values, plain, interrupts, hasCalls } = end;
   const row: FinishRun = {
     run_id,
     thread_id,
@@ -210,6 +210,7 @@ async function writeEnd(
     error,
     context: kwargs.encryption_context,
     webhook: kwargs.webhook !== null,
+    hasCalls,
     thread: { status: rest, values, plain, interrupts },
   };
   return (await finishes.add(row)) ?? loadEarlierEnd(db, row);
