@@ -151,11 +151,11 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     webhooks,
     graphFaults,
     shipped: { lines, spans: tracing },
+    ledger: config.usage.isMeasured
+      ? new UsageLedger({ db, prices: new Prices(file.settings.usage), log })
+      : undefined,
     log,
   };
-  const ledger = config.usage.isMeasured
-    ? new UsageLedger({ db, prices: new Prices(file.settings.usage), log })
-    : undefined;
   const executor = new Executor({
     ...shared,
     publisher,
@@ -163,7 +163,6 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     tracing,
     traces: config.tracing,
     tellsStacks: config.localPages !== undefined,
-    ledger,
   });
   const pump = new Pump({
     db,
@@ -196,7 +195,6 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     keeper,
     clock: new CronClock({ ...making, fire: (slow) => runDueCrons(making, slow) }),
     expiry: readExpirySettings(file.settings),
-    ledger,
     keepUsageDays: config.usage.keepDays,
     signing: createSigningKeys(config, log),
     streamed: { publisher, store: streaming.counts },

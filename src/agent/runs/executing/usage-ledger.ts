@@ -50,8 +50,8 @@ export class UsageLedger {
   }
 
   /**
-   * Writes the calls of the run that are not written yet. Returns whether there have been some. Throws `Unavailable` while the database is away; calls that it
-   * refuses are left out, because a run does not fail for want of its bill.
+   * Writes the calls of the run that are not written yet. Returns whether there have been some. Throws `Unavailable`
+   * while the database is away; calls that it refuses are left out, because a run does not fail for want of its bill.
    */
   async close(run: Claimed): Promise<boolean> {
     const of = this.#unwritten.get(run.run_id);
