@@ -2,7 +2,7 @@ import { toError } from '../../errors.ts';
 import { sleepUnlessAborted } from '../../pause.ts';
 import { deleteOldKeys } from '../db/base/idempotency-keys.ts';
 import { deleteExpiredItems } from '../db/store/store-items.ts';
-import { deleteOldCalls } from '../db/usage/model-calls.ts';
+import { deleteOldCalls, sumWholeDays } from '../db/usage/model-calls.ts';
 import { deleteExpiredThreads, pruneExpiredThreads } from '../db/threads/thread-expiry.ts';
 import type { AgentDeps } from './deps.ts';
 
@@ -46,9 +46,10 @@ export function removeExpired(
     pruneExpiredThreads(db, threads),
   );
   void repeatEvery(threads.intervalMinutes, 'keys of requests', () => deleteOldKeys(db, KEYS));
-  void repeatEvery(threads.intervalMinutes, 'calls of models', () =>
-    deleteOldCalls(db, keepUsageDays, CALLS),
-  );
+  void repeatEvery(threads.intervalMinutes, 'calls of models', async () => {
+    await sumWholeDays(db);
+    return deleteOldCalls(db, keepUsageDays, CALLS);
+  });
   void repeatEvery(store.intervalMinutes, 'items', () => deleteExpiredItems(db, ITEMS));
 }
 

@@ -1,10 +1,17 @@
 import { Type } from 'typebox';
 import { Forbidden, Invalid, NotFound } from '../../errors.ts';
 import { answerJson, bindRoutes } from '../../http/routes/route.ts';
-import { UsageQuery, UsageRow, UsageSums, type UsageGroup } from '../../schema/agent/usage.ts';
-import { askPermission } from '../auth/caller.ts';
+import {
+  ForgottenUser,
+  UsageQuery,
+  UsageRow,
+  UsageSums,
+  UserToForget,
+  type UsageGroup,
+} from '../../schema/agent/usage.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import { getThread } from '../db/threads/threads.ts';
-import { sumThreadUsage, sumUsage } from '../db/usage/model-calls.ts';
+import { forgetUser, sumThreadUsage, sumUsage } from '../db/usage/model-calls.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { buildAgentRoutes, buildPage, describeAnswer, refused, ThreadPath } from './route.ts';
 
@@ -25,6 +32,12 @@ function readPeriod({ from, to }: UsageQuery): { from: Date; to: Date } {
   return { from: start, to: end };
 }
 
+/** Handlers of `auth.path` decide on threads, and this usage is everybody's. Throws `Forbidden` for their callers. */
+function requireOwnKey({ guard }: AgentCaller): void {
+  if (guard !== undefined)
+    throw new Forbidden("The usage of all callers is for the deployment's own keys.");
+}
+
 export const usageRoutes = bindRoutes([
   route.get('/usage', {
     id: 'get_usage',
@@ -33,14 +46,23 @@ export const usageRoutes = bindRoutes([
     query: UsageQuery,
     answers: { 200: describeAnswer('Sums of each group.', Type.Array(UsageRow)), ...refused },
     handler: async ({ query, caller }, { db }) => {
-      // Handlers of `auth.path` decide on threads, and the usage is that of everybody's.
-      if (caller.guard !== undefined)
-        throw new Forbidden("The usage of all callers is for the deployment's own keys.");
+      requireOwnKey(caller);
       const groups = (query.group_by?.split(',') ?? []) as UsageGroup[];
       const asked = { ...readPeriod(query), groups: [...new Set(groups)] };
       const { limit, offset } = query;
       const { rows, headers } = buildPage(await sumUsage(db, { ...asked, limit, offset }), query);
       return answerJson(rows, 200, headers);
+    },
+  }),
+  route.post('/usage/forget', {
+    id: 'forget_user',
+    summary: 'Remove a user from the usage, whose calls and sums stay without a name',
+    access: 'write',
+    body: UserToForget,
+    answers: { 200: describeAnswer('The calls that had the user.', ForgottenUser), ...refused },
+    handler: async ({ body, caller }, { db }) => {
+      requireOwnKey(caller);
+      return answerJson({ calls: await forgetUser(db, body.user_id) });
     },
   }),
   route.get('/threads/{thread_id}/usage', {

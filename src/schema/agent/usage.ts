@@ -75,3 +75,19 @@ export const UsageRow = Type.Object({
   node: buildGroupSchema(),
 });
 export type UsageRow = Static<typeof UsageRow>;
+
+export const UserToForget = Type.Object(
+  {
+    user_id: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: 'The identity of the caller, as `auth.path` gave it.',
+    }),
+  },
+  { additionalProperties: false },
+);
+export type UserToForget = Static<typeof UserToForget>;
+
+export const ForgottenUser = Type.Object({
+  calls: buildCountSchema('Calls of models that had the user.'),
+});

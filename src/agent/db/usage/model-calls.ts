@@ -2,7 +2,7 @@ import type { ModelCall } from '../../../schema/wire/wall/model-call.ts';
 import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
-import type { Db } from '../base/pool.ts';
+import type { Database, Db } from '../base/pool.ts';
 
 /* This file keeps the calls of models, and sums them. Names and counts stay as they are in an encrypted database. */
 
@@ -131,12 +131,53 @@ export async function sumThreadUsage(db: Db, threadId: string): Promise<UsageSum
   return sums!;
 }
 
-/** Deletes calls that began so many days ago. Returns how many, at most `limit`. */
+/** The beginning of the first day that has no sums yet. */
+const UNSUMMED = `(select coalesce(max(day) + 1, '-infinity')::timestamp at time zone 'UTC' from gx.usage_day)`;
+
+/**
+ * Sums the calls of the days before yesterday that have no sums yet: by then every call of such a day is written.
+ * Returns the number of groups.
+ */
+export function sumWholeDays(db: Database): Promise<number> {
+  return db.transaction(async (tx) => {
+    // Another process that comes at the same time finds the days summed.
+    await tx.query({ text: 'lock table gx.usage_day in share row exclusive mode', values: [] });
+    const rows = await tx.query({
+      text: `insert into gx.usage_day
+          select (started_at at time zone 'UTC')::date, assistant_id, graph_id, user_id, revision, provider, model,
+            count(*), count(*) filter (where status <> 'ok'), count(*) filter (where cached),
+            count(*) filter (where not reported), count(*) filter (where cost_nano is null), sum(input), sum(output),
+            sum(cache_read), sum(cache_write::bigint + cache_write_1h), sum(reasoning), sum(cost_nano)
+          from gx.model_call where started_at >= ${UNSUMMED}
+            and started_at < (date_trunc('day', now() at time zone 'UTC') - interval '1 day') at time zone 'UTC'
+          group by 1, 2, 3, 4, 5, 6, 7 returning 1`,
+      values: [],
+    });
+    return rows.length;
+  });
+}
+
+/** Removes a user from all calls and sums, which stay without one. Returns the number of calls. */
+export function forgetUser(db: Database, user: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    await tx.query({
+      text: 'update gx.usage_day set user_id = null where user_id = $1',
+      values: [user],
+    });
+    const rows = await tx.query({
+      text: 'update gx.model_call set user_id = null where user_id = $1 returning 1',
+      values: [user],
+    });
+    return rows.length;
+  });
+}
+
+/** Deletes calls that began so many days ago and are in the sums of their day. Returns how many, at most `limit`. */
 export async function deleteOldCalls(db: Db, days: number, limit: number): Promise<number> {
   const rows = await db.query({
     name: 'model_call_expire',
     text: `delete from gx.model_call where (run_id, call_id) in (
-      select run_id, call_id from gx.model_call where started_at < now() - $1 * interval '1 day' limit $2) returning 1`,
+      select run_id, call_id from gx.model_call where started_at < least(now() - $1 * interval '1 day', ${UNSUMMED}) limit $2) returning 1`,
     values: [days, limit],
   });
   return rows.length;
