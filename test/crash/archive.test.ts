@@ -96,6 +96,12 @@ const copies = async (): Promise<BaseCopy[]> => {
   const found = parseArchiveInfo(await job.run(COMMANDS.ask));
   return 'copies' in found ? found.copies : [];
 };
+/** Returns the newest copy once it is the past: its moments begin with a whole second. */
+async function waitForNewestCopy(): Promise<BaseCopy> {
+  const copy = (await copies()).at(-1)!;
+  await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(copy.from));
+  return copy;
+}
 /** Writes a row, and returns a moment after it. */
 async function write(row: number): Promise<Date> {
   await original.sql(`insert into written values (${row})`);
@@ -158,8 +164,7 @@ describe('the log of a database', () => {
   });
 
   test('brings back the second between two writes, and all that was archived', async () => {
-    const [copy] = await copies();
-    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(copy?.from ?? ''));
+    await waitForNewestCopy();
     const first = await write(1);
     await write(2);
     await write(3);
@@ -249,8 +254,7 @@ describe('the log of a database', () => {
   test('branches where data was replaced, and each branch of it is restored', async () => {
     await original.start();
     await job.run(COMMANDS.copy('full'));
-    const [copy] = (await copies()).slice(-1);
-    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(copy?.from ?? ''));
+    const copy = await waitForNewestCopy();
     const first = await write(1001);
     const second = await write(1002);
     await write(1003);
@@ -258,7 +262,7 @@ describe('the log of a database', () => {
 
     const replaced = await container();
     replaced.putArchive({
-      ...buildRefillFiles(place, { copy: copy?.label ?? '', to: { at: first.toISOString() } }),
+      ...buildRefillFiles(place, { copy: copy.label, to: { at: first.toISOString() } }),
       ...files,
     });
     await replaced.start();
@@ -278,6 +282,8 @@ describe('the log of a database', () => {
     // The former volume comes back, and its log goes on.
     await original.start();
     await job.run(COMMANDS.copy('diff'));
+    // A moment before it would be one of the other branch.
+    await waitForNewestCopy();
     const third = await write(1006);
     await write(1007);
     await original.end();

@@ -38,6 +38,10 @@ export const WITHOUT_TWINS: Readonly<Record<string, string>> = {
     'Traces of graphs in Python have tests of their own in test/python/traces.test.ts.',
   'test/agent/ui/ui.test.ts':
     'Its components are built beside the graph in JavaScript, which makes no difference to them.',
+  'test/agent/usage/ledger.test.ts':
+    'Its models are of JavaScript; test/python/usage.test.ts has those of Python.',
+  'test/agent/usage/reports.test.ts':
+    'Reports read the database, and calls are the same whatever language made them.',
   'test/agent/wire/behind-a-proxy.test.ts': ANY_GRAPH,
   'test/agent/wire/behind-the-gateway.test.ts': ANY_GRAPH,
   'test/agent/wire/disabled.test.ts': ANY_GRAPH,
