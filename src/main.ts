@@ -15,6 +15,7 @@ Usage: node src/main.ts <command> [options]
   agent-build     prepares an image for the agent server; run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
   import-threads  copies threads from the tables of LangGraph's own Postgres saver into an agent server's database
+  reprice-usage   prices recorded calls of models again, by the prices of today
   builder         the stages that make an agent's image from its git repository
   backup          sends the dump of a deployment's database to its target, or restores one
   api-key         create, list and revoke keys of the REST API
@@ -154,6 +155,17 @@ const commands: Record<string, RunCommand> = {
     const config = importConfig(readProcessEnv(), args);
     const log = createLog({ level: config.logLevel, process: 'import-threads' });
     await importThreads({ config, log, signal, out: (line) => process.stdout.write(`${line}\n`) });
+  },
+  'reprice-usage': async (args, signal) => {
+    const [{ repriceConfig, REPRICE_HELP }, { repriceUsage }] = await Promise.all([
+      import('./config/agent/usage-reprice.ts'),
+      import('./agent/prices/reprice.ts'),
+    ]);
+    if (args.includes('--help') || args.includes('-h'))
+      return void process.stdout.write(REPRICE_HELP);
+    const config = repriceConfig(readProcessEnv(), args);
+    const log = createLog({ level: config.logLevel, process: 'reprice-usage' });
+    await repriceUsage({ config, log, signal, out: (line) => process.stdout.write(`${line}\n`) });
   },
   builder: async (args, signal) => {
     if (args[0] === 'local') {

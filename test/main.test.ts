@@ -18,7 +18,7 @@ test('an unknown command is named, with the known ones, and exit code 1', () => 
   const { status, stderr } = run('controlplane');
   expect(status).toBe(1);
   expect(stderr).toBe(
-    '"controlplane" is not a command; known: control-plane, operator, gateway, console, agent-server, agent-build, import-threads, builder, backup, dev, api-key, uninstall, downgrade-check. Did you mean "control-plane"?\n',
+    '"controlplane" is not a command; known: control-plane, operator, gateway, console, agent-server, agent-build, import-threads, reprice-usage, builder, backup, dev, api-key, uninstall, downgrade-check. Did you mean "control-plane"?\n',
   );
 });
 

@@ -235,6 +235,7 @@ const HELP = {
   'gx new': ['src/gx.ts', 'new', '--help'],
   'gx dev': ['src/gx.ts', 'dev', '--help'],
   'import-threads': ['src/main.ts', 'import-threads', '--help'],
+  'reprice-usage': ['src/main.ts', 'reprice-usage', '--help'],
   'downgrade-check': ['src/main.ts', 'downgrade-check', '--help'],
   'agent-build': ['src/main.ts', 'agent-build', '--help'],
   builder: ['src/main.ts', 'builder', 'local', '--help'],

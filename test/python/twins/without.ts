@@ -40,6 +40,7 @@ export const WITHOUT_TWINS: Readonly<Record<string, string>> = {
     'Its components are built beside the graph in JavaScript, which makes no difference to them.',
   'test/agent/usage/ledger.test.ts':
     'Its models are of JavaScript; test/python/usage.test.ts has those of Python.',
+  'test/agent/usage/reprice.test.ts': NO_GRAPH,
   'test/agent/usage/reports.test.ts':
     'Reports read the database, and calls are the same whatever language made them.',
   'test/agent/wire/behind-a-proxy.test.ts': ANY_GRAPH,
