@@ -159,7 +159,7 @@ const commands: Record<string, RunCommand> = {
   'reprice-usage': async (args, signal) => {
     const [{ repriceConfig, REPRICE_HELP }, { repriceUsage }] = await Promise.all([
       import('./config/agent/usage-reprice.ts'),
-      import('./agent/prices/reprice.ts'),
+      import('./agent/usage/reprice.ts'),
     ]);
     if (args.includes('--help') || args.includes('-h'))
       return void process.stdout.write(REPRICE_HELP);

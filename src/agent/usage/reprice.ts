@@ -12,8 +12,8 @@ import {
   type PricedCall,
 } from '../db/usage/priced-calls.ts';
 import { readGraphsFile } from '../gx-json/read.ts';
-import { NANO_PER_USD } from './compute-cost.ts';
-import { Prices } from './table.ts';
+import { NANO_PER_USD } from '../prices/compute-cost.ts';
+import { Prices } from '../prices/table.ts';
 
 /** Calls that are read and written together. */
 const TOGETHER = 5000;
