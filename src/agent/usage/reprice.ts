@@ -9,7 +9,7 @@ import {
   writePrices,
   type CallKey,
   type NewPrice,
-  type PricedCall,
+  type StoredPrice,
 } from '../db/usage/priced-calls.ts';
 import { readGraphsFile } from '../gx-json/read.ts';
 import { NANO_PER_USD } from '../prices/compute-cost.ts';
@@ -73,7 +73,7 @@ async function repriceCalls(
 
 /** Returns the price of a call where it is another one today, and counts it. */
 function decideChange(
-  { run_id, call_id, started_at, ...call }: PricedCall,
+  { run_id, call_id, started_at, ...call }: StoredPrice,
   prices: Prices,
   changes: Map<string, Change>,
 ): NewPrice | undefined {

@@ -5,7 +5,7 @@ import { SUMS_OF_RUN } from './model-calls.ts';
 /* This file reads recorded calls for their prices, and writes other prices into them and into all sums. */
 
 /** A call that has tokens and whose provider has reported no price. */
-export type PricedCall = {
+export type StoredPrice = {
   run_id: string;
   call_id: string;
   provider: string | null;
@@ -25,8 +25,8 @@ export async function loadCallsToPrice(
   db: Db,
   since: Date,
   { after, limit }: { after: CallKey | undefined; limit: number },
-): Promise<PricedCall[]> {
-  const rows = await db.query<PricedCall>({
+): Promise<StoredPrice[]> {
+  const rows = await db.query<StoredPrice>({
     text: `select run_id, call_id, provider, model, started_at, cost_nano::float8 as cost_nano, cost_from,
         json_build_object('input', input, 'output', output, 'cache_read', cache_read, 'cache_write', cache_write,
           'cache_write_1h', cache_write_1h, 'reasoning', reasoning, 'audio_in', audio_in, 'audio_out', audio_out) as tokens
