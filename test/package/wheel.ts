@@ -50,7 +50,7 @@ for name in wheel.namelist():
     assert name.endswith("/RECORD") or listed[name] == ["sha256=" + digest, str(len(content))], name
     found.update(word for word in words if word.encode() in content)
 licenses = [name.split("/licenses/")[1] for name in wheel.namelist() if "/licenses/" in name]
-print(json.dumps({"found": sorted(found), "licenses": licenses}))`;
+print(json.dumps({"found": sorted(found), "licenses": sorted(licenses)}))`;
 
 async function examined(wheel: string): Promise<void> {
   const registry = new URL((await run('npm', ['config', 'get', 'registry'])).trim()).host;
