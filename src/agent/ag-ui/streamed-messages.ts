@@ -47,6 +47,7 @@ export class StreamedMessages {
         typeof data['id'] === 'string' && data['id'] !== ''
           ? data['id']
           : `run-${readString(data['run_id'])}`;
+      const closed = this.#closeUnfinished(id);
       this.#open.set(key, {
         id,
         owner,
@@ -55,7 +56,7 @@ export class StreamedMessages {
         isTextOpen: false,
         show: readMessageShow(data['metadata']),
       });
-      return [];
+      return closed;
     }
     const message = this.#open.get(key);
     if (message === undefined) return [];
@@ -76,10 +77,17 @@ export class StreamedMessages {
     }
   }
 
+  /** Closes a message whose worker died in the middle of it, where the next one streams it once more. */
+  #closeUnfinished(id: string): AgUiEvent[] {
+    return this.#closeThose((message) => message.id === id);
+  }
+
   closeAll(owner?: string): AgUiEvent[] {
-    const some = [...this.#open].filter(
-      ([, message]) => owner === undefined || message.owner === owner,
-    );
+    return this.#closeThose((message) => owner === undefined || message.owner === owner);
+  }
+
+  #closeThose(isMeant: (message: OpenMessage) => boolean): AgUiEvent[] {
+    const some = [...this.#open].filter(([, message]) => isMeant(message));
     for (const [key] of some) this.#open.delete(key);
     return some.flatMap(([, message]) => this.#close(message));
   }

@@ -249,6 +249,14 @@ function randomChunks(seed: number): Chunk[] {
   return random() < 0.3 ? chunks.slice(0, Math.floor(random() * chunks.length)) : chunks;
 }
 
+/** Returns chunks as those of a second attempt: messages keep their ids, and runs of models have others. */
+const repeatChunks = (chunks: Chunk[]): Chunk[] =>
+  chunks.map(([namespace, mode, payload]): Chunk => {
+    if (mode !== 'messages') return [namespace, mode, payload];
+    const [data, metadata] = payload as [object, { run_id: string }];
+    return [namespace, mode, [data, { ...metadata, run_id: `${metadata.run_id}-again` }]];
+  });
+
 describe('models that stream at the same time', () => {
   test('keep to the order of the protocol, whatever comes first and wherever the run ends', async () => {
     for (let seed = 1; seed <= 300; seed += 1) {
@@ -262,7 +270,7 @@ describe('models that stream at the same time', () => {
 const playEvents = async (
   Agent: typeof AbstractAgent,
   events: AgUiEvent[],
-): Promise<{ id: string; role: string }[]> => {
+): Promise<{ id: string; role: string; content?: unknown }[]> => {
   class Player extends Agent {
     run(): ReturnType<AbstractAgent['run']> {
       return from(events as unknown as BaseEvent[]);
@@ -272,6 +280,37 @@ const playEvents = async (
   await agent.runAgent();
   return agent.messages;
 };
+
+describe('messages whose worker dies in the middle of them', () => {
+  test.each([
+    ['1.0.0', AbstractAgent],
+    ['0.0.59', AgentBefore as unknown as typeof AbstractAgent],
+  ])(
+    'are streamed once more to a client of version %s, in the order of the protocol',
+    async (_, Agent) => {
+      for (let seed = 1; seed <= 100; seed += 1) {
+        const chunks = randomChunks(seed);
+        const chance = new Chance(seed);
+        const messages = ['ai-0', 'ai-1', 'ai-2'].map(
+          (id) => new AIMessage({ id, content: chance.oneOf(['one two', 'else']) }),
+        );
+        const events = fold([
+          ...chunks.slice(0, chance.below(chunks.length + 1)),
+          ...repeatChunks(chunks),
+          [[], 'values', { messages }],
+        ]);
+        await expect(verified(events), `seed ${seed}`).resolves.toBeDefined();
+        const shown = await playEvents(Agent, events);
+        expect(
+          shown
+            .filter(({ role }) => role !== 'reasoning')
+            .map(({ id, content }) => ({ id, content })),
+          `seed ${seed}`,
+        ).toEqual(messages.map(({ id, content }) => ({ id, content })));
+      }
+    },
+  );
+});
 
 test.each([
   ['1.0.0', AbstractAgent],
