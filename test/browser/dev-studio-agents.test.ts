@@ -72,7 +72,7 @@ test.each([
       'it is drawn',
       `document.querySelectorAll('.drawing .node').length >= 3`,
     );
-    await studio.tab.press('Checkpoints');
+    await studio.tab.press('History');
     await studio.tab.until(
       'it has a history',
       `document.querySelectorAll('[role=option]').length >= 3`,

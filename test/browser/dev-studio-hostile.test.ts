@@ -46,7 +46,6 @@ test('a conversation and a question are text', async () => {
 });
 
 test('a graph is drawn with its names as text, and huge ones are cut', async () => {
-  await studio.tab.press('Graph');
   await studio.tab.until('it is drawn', `document.querySelectorAll('.drawing .node').length >= 3`);
   const texts = await studio.tab.page.evaluate<string[]>(
     `[...document.querySelectorAll('.drawing text')].map(({ textContent }) => textContent)`,
@@ -62,7 +61,7 @@ test('a graph is drawn with its names as text, and huge ones are cut', async () 
 });
 
 test('a history and its states are text, and their marks change no text beside them', async () => {
-  await studio.tab.press('Checkpoints');
+  await studio.tab.press('History');
   await studio.tab.until('its state is there', `document.querySelector('.json-row') !== null`);
   await openAll();
   await studio.tab.press('Compare with previous');

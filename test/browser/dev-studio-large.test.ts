@@ -22,7 +22,7 @@ const walked = async (steps: number, letters: number): Promise<string> => {
 
 const openAt = async (id: string): Promise<void> => {
   await studio.tab.page.evaluate(`location.hash = '#/${id}'`);
-  await studio.tab.press('Checkpoints');
+  await studio.tab.press('History');
   await studio.tab.until('it has checkpoints', `document.querySelector('[role=option]') !== null`);
 };
 
@@ -77,7 +77,7 @@ test('a history of a thousand checkpoints shows in a moment', async () => {
   const shown = await studio.tab.page.evaluate<number>(`new Promise((resolve) => {
     const since = performance.now();
     const look = () => document.querySelector('[role=option]') === null ? requestAnimationFrame(look) : resolve(performance.now() - since);
-    [...document.querySelectorAll('[role=tab]')].find(({ innerText }) => innerText === 'Checkpoints').click();
+    [...document.querySelectorAll('[role=tab]')].find(({ innerText }) => innerText === 'History').click();
     look();
   })`);
   printLine(`    a thousand checkpoints are shown after ${shown.toFixed(0)} ms   goal 1500 ms`);

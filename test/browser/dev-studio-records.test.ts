@@ -175,7 +175,7 @@ test('a run from a checkpoint takes an earlier version of its assistant, and say
   const input = { messages: [{ type: 'human', content: 'hi' }], words: 1, pause: 0, asks: false };
   await call('POST', `/threads/${thread}/runs/wait`, { assistant_id: id, input });
   await studio.tab.page.evaluate(`location.hash = '#/${thread}'`);
-  await studio.tab.press('Checkpoints');
+  await studio.tab.press('History');
   await studio.tab.until(
     'versions are there',
     `document.querySelector('[name=replay_version]') !== null`,

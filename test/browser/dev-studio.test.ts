@@ -31,7 +31,7 @@ test('it lists threads and shows one, without an account, a key or another serve
   await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'chat', input });
   await studio.tab.page.reload();
   await studio.tab.shows('A first talk');
-  await studio.tab.press(id);
+  await studio.tab.page.click(`.thread-list a[href="#/${id}"]`);
   await studio.tab.shows('word0 word1 word2');
   const hosts = await studio.tab.page.evaluate<string[]>(
     `performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin)`,
@@ -46,9 +46,9 @@ test('the page is bound by the rules of the console', async () => {
 });
 
 /** Chooses an option of a list as a person does. */
-const choose = (select: string, label: string, at = 0): Promise<void> =>
+const choose = (select: string, label: string): Promise<void> =>
   studio.tab.page.evaluate(`(() => {
-    const select = document.querySelectorAll('${select}')[${at}];
+    const select = document.querySelector('${select}');
     select.value = [...select.options].find(({ text }) => text === '${label}').value;
     select.dispatchEvent(new Event('change', { bubbles: true }));
   })()`);
@@ -255,7 +255,6 @@ describe('the drawing of a graph', () => {
 
   test('lights the nodes that run, and those that have ended', async () => {
     await newChat('chat');
-    await studio.tab.press('Graph');
     await studio.tab.until(
       'it is drawn',
       `document.querySelectorAll('.drawing .node').length >= 3`,
@@ -271,7 +270,6 @@ describe('the drawing of a graph', () => {
 
   test('stops a run before a node that was clicked, and lets it go on', async () => {
     await newChat('chat');
-    await studio.tab.press('Graph');
     await studio.tab.until('it is drawn', `document.querySelector('[data-node="ask"]') !== null`);
     await studio.tab.page.click('[data-node="ask"]');
     await sendJson(words(2));
@@ -286,7 +284,6 @@ describe('the drawing of a graph', () => {
 
   test('has the graphs within it in boxes', async () => {
     await newChat('nested');
-    await studio.tab.press('Graph');
     await studio.tab.until('it is drawn', `document.querySelector('.drawing .box') !== null`);
     expect(
       await studio.tab.page.evaluate(
@@ -303,16 +300,22 @@ describe('a question', () => {
     await studio.tab.until('it asks', `document.querySelector('.questions') !== null`);
   };
 
+  /** Makes a decision about one of the calls that wait for one. */
+  const decide = (word: string, at = 0): Promise<void> =>
+    studio.tab.page.evaluate(
+      `[...document.querySelectorAll('.questions [role=radiogroup]')[${at}].querySelectorAll('label')].find((one) => one.innerText === '${word}').querySelector('input').click()`,
+    );
+
   test('about tool calls takes a decision for each', async () => {
     await ask('decisions');
     await studio.tab.shows('It sends a mail.');
-    await choose('.questions select', 'Edit');
+    await decide('Edit');
     await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('.questions textarea');
       field.value = '{"to": "b"}';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
-    await choose('.questions select', 'Reject', 1);
+    await decide('Reject', 1);
     await studio.tab.until(
       'it asks for a reason',
       `document.querySelectorAll('.questions textarea').length === 2`,
@@ -327,7 +330,7 @@ describe('a question', () => {
 
   test('of Agent Inbox is answered as there', async () => {
     await ask('inbox');
-    await choose('.questions select', 'Respond');
+    await decide('Respond');
     await studio.tab.press('Answer');
     await studio.tab.shows('Write an answer.');
     await studio.tab.page.type('.questions textarea', 'three seats');
@@ -436,7 +439,7 @@ describe('the history of a thread', () => {
   };
   const openAt = async (id: string): Promise<void> => {
     await studio.tab.page.evaluate(`location.hash = '#/${id}'`);
-    await studio.tab.press('Checkpoints');
+    await studio.tab.press('History');
     await studio.tab.until(
       'it has checkpoints',
       `document.querySelector('[role=option]') !== null`,

@@ -42,6 +42,7 @@ export function studioOfDev(
   });
   beforeEach(async () => {
     tab = await OpenConsole.open(browser, `${dev.url}/studio${hash()}`);
+    await tab.resize(1280, 720);
   });
   afterEach(async () => {
     const { failures } = tab;
@@ -59,7 +60,11 @@ export function studioOfDev(
     get tab() {
       return tab;
     },
-    open: (address) => OpenConsole.open(browser, address),
+    open: async (address) => {
+      const other = await OpenConsole.open(browser, address);
+      await other.resize(1280, 720);
+      return other;
+    },
     post: async <Answer>(path: string, body: object) => {
       const headers = { 'content-type': 'application/json' };
       const answer = await fetch(`${dev.url}${path}`, {

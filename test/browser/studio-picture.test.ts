@@ -18,16 +18,10 @@ test('the picture "studio" is drawn, and README.md has it', async () => {
   });
   const input = { messages: [{ role: 'human', content: 'What is the weather in Oslo?' }] };
   await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'tools', input });
-  await studio.tab.session.send('Emulation.setDeviceMetricsOverride', {
-    width: 1280,
-    height: 720,
-    deviceScaleFactor: 1,
-    mobile: false,
-  });
   await studio.tab.page.reload();
   await studio.tab.shows('The weather in Oslo');
   await studio.tab.page.evaluate(`document.documentElement.dataset.theme = 'light'`);
-  await studio.tab.press(id);
+  await studio.tab.page.click(`.thread-list a[href="#/${id}"]`);
   await studio.tab.shows('What is the weather in Oslo?');
   const { data } = (await studio.tab.session.send('Page.captureScreenshot', { format: 'png' })) as {
     data: string;

@@ -6,6 +6,7 @@ import { showUncaught } from './shell/uncaught.ts';
 import { StudioFrame } from './studio/frame.tsx';
 import { StudioProvider } from './studio/studio-parts.ts';
 import { Fault } from './shell/controls.tsx';
+import { Icon } from './shell/icon.tsx';
 
 /** The studio of `dev`: anyone who opens it may do everything. */
 function DevStudio({ app }: { app: DevApp }) {
@@ -21,18 +22,18 @@ function DevStudio({ app }: { app: DevApp }) {
     <StudioProvider value={parts}>
       <header class="top">
         <a class="brand" href={buildDevHref('threads')}>
-          gx
+          <Icon name="layers" /> <span>gx</span>
         </a>
         <h1>Studio</h1>
       </header>
-      <Fault text={app.fault.value} />
-      {app.faults.value.map((fault) => (
-        <p key={fault} class="note">
-          {fault}
-        </p>
-      ))}
       <div id="content" tabIndex={-1}>
-        <main class="deployment">
+        <main class="deployment full">
+          <Fault text={app.fault.value} />
+          {app.faults.value.map((fault) => (
+            <p key={fault} class="note">
+              {fault}
+            </p>
+          ))}
           <StudioFrame />
         </main>
       </div>

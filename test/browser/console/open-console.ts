@@ -60,6 +60,16 @@ export class OpenConsole {
     return tab;
   }
 
+  /** Gives the window a size, in pixels. */
+  async resize(width: number, height: number): Promise<void> {
+    await this.session.send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile: false,
+    });
+  }
+
   /** Signs in with a key, on the page that asks for it. */
   async signIn(key: string): Promise<void> {
     await this.until('it asks for a key', `document.querySelector('[name=api_key]') !== null`);

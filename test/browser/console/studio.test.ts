@@ -118,17 +118,21 @@ async function open(rest = '', key = scene.plane.keys.write): Promise<void> {
   tab = await scene.stage.open(`d/${scene.deployment.id}/studio${rest}`);
   await tab.until('it is there', `document.querySelector('.top, [name=api_key]') !== null`);
   if ((await tab.text('h1')) === 'Sign in') await tab.signIn(key);
+  await tab.resize(1280, 720);
 }
 
 test('threads are listed page by page, and what they say is text', async () => {
   await open();
-  await tab.shows(THREAD);
-  expect(await tab.texts('tbody tr')).toEqual([expect.stringContaining('<img src=x onerror=')]);
+  await tab.shows('<img src=x onerror=');
+  expect(await tab.texts('.thread-list li')).toEqual([
+    expect.stringContaining('<img src=x onerror='),
+  ]);
+  expect(await tab.page.evaluate(`document.querySelector('.thread-list a').title`)).toBe(THREAD);
   await tab.press('Older');
   await tab.shows('an older one');
-  expect(await tab.texts('tbody tr')).toHaveLength(1);
+  expect(await tab.texts('.thread-list li')).toHaveLength(1);
   await tab.press('Newer');
-  await tab.shows(THREAD);
+  await tab.shows('<img src=x onerror=');
   expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
 });
 
@@ -145,7 +149,7 @@ test('a thread shows its messages, and its state at each checkpoint', async () =
       `document.querySelectorAll('.messages img, .messages script, .messages a').length`,
     ),
   ).toBe(0);
-  await tab.press('Checkpoints');
+  await tab.press('History');
   await tab.shows('"of c2"');
   await tab.page.evaluate(
     `[...document.querySelectorAll('[role=option]')].find(({ innerText }) => innerText.includes('Step 1')).click()`,
@@ -156,7 +160,7 @@ test('a thread shows its messages, and its state at each checkpoint', async () =
 
 test('a click runs from a checkpoint on, and shows where that ended', async () => {
   await open(`/${THREAD}`);
-  await tab.press('Checkpoints');
+  await tab.press('History');
   await tab.shows('"of c2"');
   await tab.press('Run from here');
   await tab.shows('The run has ended.');
@@ -175,8 +179,9 @@ test('who may only read looks and does not run', async () => {
   await tab.close();
   await open(`/${THREAD}`, scene.plane.keys.read);
   await tab.shows('answer at');
-  await tab.press('Checkpoints');
+  await tab.press('History');
   await tab.shows('Your key may only read.');
+  await tab.shows('Run from here');
   expect(
     await tab.page.evaluate(
       `[...document.querySelectorAll('button')].find((one) => one.innerText === 'Run from here').disabled`,

@@ -5,7 +5,7 @@ import { useApp } from '../shell/app.ts';
 import { pickComparedFields } from './revision-words.ts';
 import { describeFailure } from '../api/failure-text.ts';
 import { listDifferences } from './differences.ts';
-import { Fault } from '../shell/controls.tsx';
+import { Fault, Skeleton } from '../shell/controls.tsx';
 import { Table } from '../shell/table.tsx';
 
 /** The fields in which two revisions differ. Of secrets it shows that they do, and never a value. */
@@ -35,7 +35,7 @@ export function ComparedRevisions({
     );
   }, [deployment, from, to]);
   if (refused.value !== undefined) return <Fault text={refused.value} />;
-  if (both.value === undefined) return <p aria-busy="true" />;
+  if (both.value === undefined) return <Skeleton />;
   const [before, after] = both.value.map(pickAllFields);
   return <DifferencesShown before={before ?? {}} after={after ?? {}} heads={heads} />;
 }

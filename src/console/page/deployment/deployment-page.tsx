@@ -14,7 +14,9 @@ import { ResourceShown } from './resource-shown.tsx';
 import { Revisions } from './revisions.tsx';
 import { Secrets } from './secrets.tsx';
 import { Settings } from './settings.tsx';
-import { Fault, FoldedText, Button, Select } from '../shell/controls.tsx';
+import { Fault, FoldedText, Button, Select, Skeleton } from '../shell/controls.tsx';
+import { Icon } from '../shell/icon.tsx';
+import { findReasonMeaning } from './reason-meanings.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import type { Revision } from '../../../schema/platform/deployment/revision.ts';
@@ -50,7 +52,7 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
   });
   if (details === undefined) return <Unread detail={detail} />;
   return (
-    <main class="deployment">
+    <main class={tab === 'studio' || tab === 'studioPart' ? 'deployment full' : 'deployment'}>
       {detail.goneAt.value !== undefined && (
         <p class="note" role="alert">
           This deployment was deleted <Time at={new Date(detail.goneAt.value).toISOString()} />. You
@@ -112,7 +114,12 @@ function Log({ detail }: { detail: DeploymentDetail }) {
 
 function Unread({ detail }: { detail: DeploymentDetail }) {
   const { router } = useApp();
-  if (detail.refused.value === undefined) return <main class="empty" aria-busy="true" />;
+  if (detail.refused.value === undefined)
+    return (
+      <main class="deployment">
+        <Skeleton lines={7} />
+      </main>
+    );
   return (
     <main class="empty">
       <h1 tabIndex={-1}>This deployment can't be shown</h1>
@@ -136,14 +143,41 @@ function Header({ detail, isShownBelow }: { detail: DeploymentDetail; isShownBel
           {details.namespace} · {formatSource(details)}
         </span>
       </div>
-      {details.message !== null &&
-        !(isShownBelow && detail.revisions.value[0]?.status_message === details.message) && (
-          <FoldedText text={details.message} />
-        )}
-      <Course details={details} />
-      <Fault text={detail.refused.value} />
       <HeaderActions detail={detail} />
+      <Course details={details} />
+      <Trouble
+        details={details}
+        isShownBelow={isShownBelow && detail.revisions.value[0]?.status_message === details.message}
+      />
+      <Fault text={detail.refused.value} />
     </header>
+  );
+}
+
+/** Names the trouble in one line. The whole message is folded, and stands with its revision where that is shown. */
+function Trouble({
+  details: { state, reason, message },
+  isShownBelow,
+}: {
+  details: DeploymentDetails;
+  isShownBelow: boolean;
+}) {
+  if (message === null) return null;
+  const meaning = findReasonMeaning(reason);
+  const isWrong = state === 'failed' || state === 'unavailable';
+  if (meaning === undefined && isShownBelow) return null;
+  return (
+    <div class={isWrong ? 'trouble' : 'trouble mild'}>
+      <Icon name={isWrong ? 'alert' : 'clock'} />
+      <div>
+        {meaning !== undefined && (
+          <p>
+            <strong>{reason}</strong> · {meaning.means.replaceAll('`', '')}
+          </p>
+        )}
+        {!isShownBelow && <FoldedText text={message} />}
+      </div>
+    </div>
   );
 }
 

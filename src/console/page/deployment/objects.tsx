@@ -9,7 +9,7 @@ import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { describeFailure } from '../api/failure-text.ts';
-import { Fault } from '../shell/controls.tsx';
+import { EmptyState, Fault, FoldedText, Skeleton } from '../shell/controls.tsx';
 
 /** Milliseconds between two looks, while the page is seen. */
 const EVERY = 10_000;
@@ -52,7 +52,7 @@ export function Objects({ detail }: { detail: DeploymentDetail }) {
   return (
     <>
       <Fault text={refused.value} />
-      {shown === undefined ? <p aria-busy="true" /> : <Pods pods={shown.pods} detail={detail} />}
+      {shown === undefined ? <Skeleton lines={6} /> : <Pods pods={shown.pods} detail={detail} />}
       {shown !== undefined && <Events {...shown} />}
     </>
   );
@@ -79,10 +79,11 @@ function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: Deploy
         name,
         component,
         revision === null ? '' : (numbers.get(revision) ?? revision.slice(0, 8)),
-        ready ? '✓ yes' : `✗ no, ${phase}`,
+        <span class={ready ? 'word yes' : 'word no'}>{ready ? '✓ yes' : `✗ no, ${phase}`}</span>,
         restarts,
         <>
-          {reason !== null && <strong>{reason}</strong>} {message}
+          {reason !== null && <strong>{reason}</strong>}{' '}
+          {message !== null && <FoldedText text={message} />}
         </>,
         node,
         <Time at={since} />,
@@ -94,7 +95,7 @@ function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: Deploy
     <section>
       <h2>Pods</h2>
       {rows.length === 0 ? (
-        <p>No pods now.</p>
+        <EmptyState icon="layers" title="No pods now." />
       ) : (
         <Table heads={heads} names="mono" sentences="Reason" rows={rows} />
       )}
@@ -110,7 +111,9 @@ function Events({ events, complete }: Pick<FoundObjects, 'events' | 'complete'>)
         <p class="note">The namespace has more events than can be read, so some may be missing.</p>
       )}
       {events.length === 0 ? (
-        <p>No events. Kubernetes forgets one after an hour.</p>
+        <EmptyState icon="clock" title="No events.">
+          <p>Kubernetes forgets one after an hour.</p>
+        </EmptyState>
       ) : (
         <Table heads={['Last seen', 'Type', 'Reason', 'Object', 'Message', 'Count']}>
           {events.map(({ type, reason, note, object, count, last_seen_at: at }, index) => (
@@ -123,7 +126,9 @@ function Events({ events, complete }: Pick<FoundObjects, 'events' | 'complete'>)
               <td class="mono">
                 {object.kind} {object.name}
               </td>
-              <td class="text">{note}</td>
+              <td class="text">
+                <FoldedText text={note} />
+              </td>
               <td>{count}</td>
             </tr>
           ))}

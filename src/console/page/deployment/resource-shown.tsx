@@ -6,6 +6,7 @@ import { CopyButton } from '../shell/copy-button.tsx';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
+import { FoldedText } from '../shell/controls.tsx';
 import { describeFailure } from '../api/failure-text.ts';
 
 /** The conditions, and the resource as kubectl shows it. */
@@ -41,7 +42,7 @@ export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
 function Conditions({ conditions }: { conditions: readonly Condition[] }) {
   const rows = conditions.map(({ type, status, reason, message, lastTransitionTime: since }) => ({
     key: type,
-    cells: [type, status, reason, message, <Time at={since} />],
+    cells: [type, status, reason, <FoldedText text={message} />, <Time at={since} />],
   }));
   return (
     <section>

@@ -1,25 +1,26 @@
 import type { RevisionStatus } from '../../../schema/platform/deployment/statuses.ts';
 import type { Revision } from '../../../schema/platform/deployment/revision.ts';
+import type { IconName } from '../shell/icons.ts';
 import { formatCommit, formatImage } from '../deployments/source-text.ts';
 
 /** How a status of a revision is shown: the word, and the colour of the state that it resembles. */
 export const REVISION_WORDS: Record<
   RevisionStatus,
-  { word: string; icon: string; look: 'serving' | 'failed' | 'rolling_out' | 'asleep' }
+  { word: string; icon: IconName; look: 'serving' | 'failed' | 'rolling_out' | 'asleep' }
 > = {
-  CREATING: { word: 'Creating', icon: '↻', look: 'rolling_out' },
-  QUEUED: { word: 'Queued', icon: '…', look: 'rolling_out' },
-  AWAITING_BUILD: { word: 'Waiting for the builder', icon: '…', look: 'rolling_out' },
-  BUILDING: { word: 'Building', icon: '↻', look: 'rolling_out' },
-  AWAITING_DEPLOY: { word: 'Waiting to start', icon: '…', look: 'rolling_out' },
-  DEPLOYING: { word: 'Starting', icon: '↻', look: 'rolling_out' },
-  CREATE_FAILED: { word: 'Not created', icon: '✕', look: 'failed' },
-  BUILD_FAILED: { word: 'Build failed', icon: '✕', look: 'failed' },
-  DEPLOY_FAILED: { word: 'Failed', icon: '✕', look: 'failed' },
-  DEPLOYED: { word: 'Deployed', icon: '✓', look: 'serving' },
-  SKIPPED: { word: 'Skipped', icon: '−', look: 'asleep' },
-  INTERRUPTED: { word: 'Interrupted', icon: '−', look: 'asleep' },
-  UNKNOWN: { word: 'Unknown', icon: '?', look: 'asleep' },
+  CREATING: { word: 'Creating', icon: 'turn', look: 'rolling_out' },
+  QUEUED: { word: 'Queued', icon: 'clock', look: 'rolling_out' },
+  AWAITING_BUILD: { word: 'Waiting for the builder', icon: 'clock', look: 'rolling_out' },
+  BUILDING: { word: 'Building', icon: 'turn', look: 'rolling_out' },
+  AWAITING_DEPLOY: { word: 'Waiting to start', icon: 'clock', look: 'rolling_out' },
+  DEPLOYING: { word: 'Starting', icon: 'turn', look: 'rolling_out' },
+  CREATE_FAILED: { word: 'Not created', icon: 'cross', look: 'failed' },
+  BUILD_FAILED: { word: 'Build failed', icon: 'cross', look: 'failed' },
+  DEPLOY_FAILED: { word: 'Failed', icon: 'cross', look: 'failed' },
+  DEPLOYED: { word: 'Deployed', icon: 'check', look: 'serving' },
+  SKIPPED: { word: 'Skipped', icon: 'minus', look: 'asleep' },
+  INTERRUPTED: { word: 'Interrupted', icon: 'minus', look: 'asleep' },
+  UNKNOWN: { word: 'Unknown', icon: 'question', look: 'asleep' },
 };
 
 /** The steps of a rollout, in order. One of an image has no build. */

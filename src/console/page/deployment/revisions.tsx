@@ -11,22 +11,23 @@ import {
   getRepeatLabel,
   REVISION_WORDS,
 } from './revision-words.ts';
+import { findReasonMeaning } from './reason-meanings.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { ComparedRevisions } from './compared-revisions.tsx';
-import { Button, Fault, FoldedText } from '../shell/controls.tsx';
+import { StatePill } from '../deployments/state-shown.tsx';
+import { Button, EmptyState, Fault, FoldedText } from '../shell/controls.tsx';
+import { Icon } from '../shell/icon.tsx';
 import type { ComponentChildren } from 'preact';
 import { describeFailure } from '../api/failure-text.ts';
-
-/** The build puts the meanings of all reasons here, from the list that the page on troubleshooting is printed from. */
-declare const REASON_MEANINGS: Record<string, { means: string; remedy: string }>;
 
 /** The revisions, newest first, with the reason of each failure in its place. */
 export function Revisions({ detail }: { detail: DeploymentDetail }) {
   const target = useSignal<Revision | undefined>(undefined);
   const { value: revisions } = detail.revisions;
-  if (revisions.length === 0) return <p>There are no revisions yet.</p>;
+  if (revisions.length === 0)
+    return <EmptyState icon="layers" title="There are no revisions yet." />;
   return (
     <>
       <ol class="timeline" aria-label="Revisions, newest first" reversed>
@@ -58,17 +59,12 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
   const { word, icon, look } = REVISION_WORDS[revision.status];
   const isServing = detail.details.value?.active_revision?.id === revision.id;
   return (
-    <li class={isServing ? 'serves' : ''}>
+    <li class={`${look}${isServing ? ' serves' : ''}`}>
       <h2>
-        <span class={`state ${look}`}>
-          <span class="icon" aria-hidden="true">
-            {icon}
-          </span>
-          {word}
-        </span>{' '}
         <span class="number">#{revision.number}</span>{' '}
-        <span class="mono">{formatOrigin(revision)}</span>{' '}
-        {isServing && <strong class="mark">serves now</strong>}
+        <StatePill look={look} icon={icon} word={word} />{' '}
+        {isServing && <strong class="mark">serves now</strong>}{' '}
+        <span class="mono origin">{formatOrigin(revision)}</span>
       </h2>
       <p class="quiet">
         <Time at={revision.created_at} /> · <span class="mono">{revision.id.slice(0, 8)}</span>
@@ -100,8 +96,8 @@ function Steps({ revision }: { revision: Revision }) {
           class={is.replace(' ', '-')}
           aria-current={is === 'current' ? 'step' : undefined}
         >
-          {is === 'done' ? '✓ ' : is === 'current' ? '↻ ' : ''}
-          {label}
+          {is === 'done' && <Icon name="check" />}
+          {is === 'current' && <Icon name="turn" turns />} {label}
         </li>
       ))}
     </ol>
@@ -113,7 +109,7 @@ const renderCode = (text: string) =>
   text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 
 function Failure({ revision, isOpen }: { revision: Revision; isOpen: boolean }) {
-  const meaning = revision.reason === null ? undefined : REASON_MEANINGS[revision.reason];
+  const meaning = findReasonMeaning(revision.reason);
   return (
     <>
       {meaning !== undefined && (

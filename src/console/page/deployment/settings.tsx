@@ -27,7 +27,7 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
       done,
     );
   return (
-    <>
+    <div class="settings">
       <WriteNotes detail={detail} refused={refused} />
       <section>
         <h2>Hibernation</h2>
@@ -64,7 +64,7 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
       <DatabaseAndBranch details={details} />
       {!details.database.external && <Backups detail={detail} />}
       <Deletion detail={detail} />
-    </>
+    </div>
   );
 }
 
@@ -187,7 +187,7 @@ function Deletion({ detail }: { detail: DeploymentDetail }) {
   const { mayWrite } = useApp();
   const isOpen = useSignal(false);
   return (
-    <section>
+    <section class="end">
       <h2>Delete</h2>
       <Button
         class="danger"

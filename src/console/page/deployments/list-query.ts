@@ -2,20 +2,22 @@ import type {
   DeploymentState,
   DeploymentSummary,
 } from '../../../schema/platform/deployment/deployment-summary.ts';
+import type { IconName } from '../shell/icons.ts';
 
 /* The filters and the order of the list. The address holds them, and they decide which rows are shown. */
 
 /** The states in the order in which somebody wants to see them: trouble first. */
-export const STATE_WORDS: Record<DeploymentState, { word: string; icon: string; rank: number }> = {
-  failed: { word: 'Failed', icon: '✕', rank: 0 },
-  unavailable: { word: 'Unavailable', icon: '!', rank: 1 },
-  rolling_out: { word: 'Rolling out', icon: '↻', rank: 2 },
-  waiting: { word: 'Waiting', icon: '…', rank: 3 },
-  deleting: { word: 'Deleting', icon: '−', rank: 4 },
-  serving: { word: 'Serving', icon: '✓', rank: 5 },
-  asleep: { word: 'Asleep', icon: '☾', rank: 6 },
-  hibernated: { word: 'Hibernated', icon: '❄', rank: 7 },
-};
+export const STATE_WORDS: Record<DeploymentState, { word: string; icon: IconName; rank: number }> =
+  {
+    failed: { word: 'Failed', icon: 'cross', rank: 0 },
+    unavailable: { word: 'Unavailable', icon: 'alert', rank: 1 },
+    rolling_out: { word: 'Rolling out', icon: 'turn', rank: 2 },
+    waiting: { word: 'Waiting', icon: 'clock', rank: 3 },
+    deleting: { word: 'Deleting', icon: 'minus', rank: 4 },
+    serving: { word: 'Serving', icon: 'check', rank: 5 },
+    asleep: { word: 'Asleep', icon: 'moon', rank: 6 },
+    hibernated: { word: 'Hibernated', icon: 'snow', rank: 7 },
+  };
 export const STATES = Object.keys(STATE_WORDS) as DeploymentState[];
 
 export const SORT_COLUMNS = ['name', 'state', 'updated_at', 'created_at'] as const;

@@ -13,7 +13,7 @@ import {
 } from './list-query.ts';
 import { Rows } from './rows.tsx';
 import { describeFailure } from '../api/failure-text.ts';
-import { Fault, Button, Select } from '../shell/controls.tsx';
+import { EmptyState, Fault, Button, Select } from '../shell/controls.tsx';
 import { useKeys } from '../shell/keys.ts';
 
 /** All deployments of the tenant, live. */
@@ -79,13 +79,11 @@ function countText({ shown, held, loaded, total }: Counted): string {
 }
 
 function Empty({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <p class="empty">No deployment passes these filters.</p>;
+  if (isFiltered) return <EmptyState icon="search" title="No deployment passes these filters." />;
   return (
-    <div class="empty">
-      <p>
-        There are no deployments yet. Create one with the API or with kubectl, and it appears here.
-      </p>
-    </div>
+    <EmptyState icon="layers" title="There are no deployments yet.">
+      <p>Create one with the API or with kubectl, and it appears here.</p>
+    </EmptyState>
   );
 }
 
@@ -165,7 +163,7 @@ function States({ filter, facets, change }: FiltersProps) {
           <button
             key={state}
             type="button"
-            class={`chip ${state}`}
+            class={facets.states[state] === 0 && !isOn ? 'chip none' : 'chip'}
             aria-pressed={isOn}
             onClick={() => change({ states })}
           >

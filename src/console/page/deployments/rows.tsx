@@ -5,6 +5,7 @@ import { useKeys } from '../shell/keys.ts';
 import type { ListFilter, SortColumn } from './list-query.ts';
 import { measureRowWindow } from '../shell/row-window.ts';
 import { useApp } from '../shell/app.ts';
+import { Icon } from '../shell/icon.tsx';
 import { Time } from '../shell/time.tsx';
 import { formatCommit, formatSource } from './source-text.ts';
 import { StateShown } from './state-shown.tsx';
@@ -204,7 +205,12 @@ function Cells({
   const { router } = useApp();
   const { latest_revision: latest } = row;
   return (
-    <div role="row" aria-rowindex={index + 2} class="row" style={{ height: `${height}px` }}>
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      class={`row ${row.state}`}
+      style={{ height: `${height}px` }}
+    >
       <div role="gridcell" class="name">
         <a
           ref={link}
@@ -250,7 +256,11 @@ const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'r
       {queue.wanted === null ? '' : `${queue.ready ?? 0}/${queue.wanted}`}
     </div>
     <div role="gridcell" class="people" title="Threads that wait for a person to answer">
-      {(people ?? 0) === 0 ? '' : people}
+      {(people ?? 0) > 0 && (
+        <span class="badge">
+          <Icon name="person" /> {people}
+        </span>
+      )}
     </div>
   </>
 );

@@ -1,7 +1,25 @@
 import type { DeploymentState } from '../../../schema/platform/deployment/deployment-summary.ts';
+import { Icon } from '../shell/icon.tsx';
+import type { IconName } from '../shell/icons.ts';
 import { STATE_WORDS } from './list-query.ts';
 
-/** A state as a sign, a word and a colour, so that none of them is needed. */
+/** A word in a pill, with a sign and a colour, so that none of them is needed. */
+export const StatePill = ({
+  look,
+  icon,
+  word,
+}: {
+  look: DeploymentState;
+  icon: IconName;
+  word: string;
+}) => (
+  <span class={`state ${look}`}>
+    <Icon name={icon} turns={look === 'rolling_out' && icon === 'turn'} />
+    {word}
+  </span>
+);
+
+/** The state of a deployment, and its reason behind it where something is wrong. */
 export function StateShown({
   state,
   reason,
@@ -15,15 +33,10 @@ export function StateShown({
   const hasReason =
     reason !== null && reason !== undefined && (state === 'failed' || state === 'unavailable');
   return (
-    <span class={`state ${state}`}>
-      <span class="icon" aria-hidden="true">
-        {icon}
-      </span>
-      <span>
-        {word}
-        {hasReason && <span class="reason"> · {reason}</span>}
-        {suspended && <span class="reason"> · paused</span>}
-      </span>
+    <span class="how-it-is">
+      <StatePill look={state} icon={icon} word={word} />
+      {hasReason && <span class="reason"> · {reason}</span>}
+      {suspended && <span class="reason"> · paused</span>}
     </span>
   );
 }

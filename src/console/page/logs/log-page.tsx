@@ -23,6 +23,7 @@ export function LogView({ id, name, revision }: { id: string; name: string; revi
   }, [log]);
   const look = useSignal<LogLook>({
     hasTimes: true,
+    hasFields: false,
     wraps: false,
     isUtc: app.preferences.time.value === 'utc',
   });
@@ -84,13 +85,14 @@ function Controls({ log, look, change, name }: ControlsProps) {
       <Select
         label="From level"
         value={level.value}
-        options={LOG_LEVELS}
+        options={LOG_LEVELS.map((one) => [one, one === 'DEBUG' ? 'All' : one] as const)}
         choose={(chosen) => {
           level.value = LOG_LEVELS.find((one) => one === chosen) ?? 'DEBUG';
           filter();
         }}
       />
       <Check label="Times" isOn={look.hasTimes} turn={(hasTimes) => change({ hasTimes })} />
+      <Check label="Fields" isOn={look.hasFields} turn={(hasFields) => change({ hasFields })} />
       <Check label="UTC" isOn={look.isUtc} turn={(isUtc) => change({ isUtc })} />
       <Check label="Wrap" isOn={look.wraps} turn={(wraps) => change({ wraps })} />
       <Button label="Download" press={() => download(log, `${name}.log`)} />
@@ -125,7 +127,7 @@ function download({ lines }: FollowedLog, name: string): void {
   saveFile(text, { name, type: 'text/plain' });
 }
 
-type LogLook = { hasTimes: boolean; wraps: boolean; isUtc: boolean };
+type LogLook = { hasTimes: boolean; hasFields: boolean; wraps: boolean; isUtc: boolean };
 
 const ROW = 20;
 /** Lines that are drawn when they wrap, because their heights are not known then. */
@@ -151,7 +153,7 @@ function LogRows({ log, look }: { log: FollowedLog; look: LogLook }) {
     if (follows.peek()) box.current?.scrollTo({ top: box.current.scrollHeight });
   });
   const drawn = measureRowWindow({
-    top: follows.value ? lines.length * ROW : top.value,
+    top: follows.value ? Math.max(0, lines.length * ROW - height.value) : top.value,
     height: height.value,
     row: ROW,
     rows: lines.length,
@@ -192,22 +194,32 @@ function Line({ line, look }: { line: ShownLine; look: LogLook }) {
   return (
     <div class={`line ${line.isGap === true ? 'gap' : line.level.toLowerCase()}`}>
       {look.hasTimes && line.at !== '' && (
-        <time dateTime={line.at}>{formatLineTime(line.at, look.isUtc)} </time>
+        <time dateTime={line.at} title={line.at}>
+          {formatLineTime(line.at, look.isUtc)}{' '}
+        </time>
       )}
-      {line.level !== 'INFO' && line.isGap !== true && <b>{line.level} </b>}
-      {message}
-      {fields !== '' && <span class="quiet"> {fields}</span>}
+      {line.isGap !== true && <b>{line.level} </b>}
+      <span class="message" title={fields === '' ? undefined : fields}>
+        {message}
+      </span>
+      {look.hasFields && fields !== '' && <span class="quiet"> {fields}</span>}
     </div>
   );
 }
 
-/** Returns the time of a line: its day is mostly that of the line before, so the clock comes first to the eye. */
+/** Returns the clock of a line, behind its day unless that is today. The title of the line has all of it. */
 function formatLineTime(at: string, isUtc: boolean): string {
-  if (isUtc) return at.replace('T', ' ').replace(/(\.\d{3})\d*/, '$1');
   const date = new Date(at);
-  const formatTwo = (value: number): string => String(value).padStart(2, '0');
-  const day = `${date.getFullYear()}-${formatTwo(date.getMonth() + 1)}-${formatTwo(date.getDate())}`;
-  return `${day} ${formatTwo(date.getHours())}:${formatTwo(date.getMinutes())}:${formatTwo(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  if (Number.isNaN(date.getTime())) return at;
+  const [day, clock] = formatClock(date, isUtc);
+  return day === formatClock(new Date(), isUtc)[0] ? clock : `${day} ${clock}`;
+}
+
+function formatClock(date: Date, isUtc: boolean): [day: string, clock: string] {
+  // The zone of the machine, as if it were UTC: the standard form has the year first, as logs have it.
+  const moved = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  const text = moved.toISOString();
+  return [text.slice(0, 10), text.slice(11, 23)];
 }
 
 /** Follows the scrolling of a reader. A scroll that the page itself makes goes to the end, and changes nothing. */

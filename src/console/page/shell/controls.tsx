@@ -5,6 +5,8 @@ import type {
   InputHTMLAttributes,
   TextareaHTMLAttributes,
 } from 'preact';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icons.ts';
 
 /* The controls of which the page's forms consist. Further properties are those of the element. */
 
@@ -16,14 +18,15 @@ export const Fault = ({ text }: { text: string | undefined }) =>
     </p>
   );
 
-/** Letters of a message that stand open. */
-const OPEN_LETTERS = 200;
+/** Letters of a message that stand open, and of its beginning where it is longer. */
+const OPEN_LETTERS = 160;
+const FIRST_LETTERS = 110;
 
 /** A message that may be long, such as one of a container runtime: its beginning, and the rest folded. */
 export function FoldedText({ text }: { text: string }) {
-  if (text.length <= OPEN_LETTERS) return <p class="sentence">{text}</p>;
-  const blank = text.lastIndexOf(' ', OPEN_LETTERS);
-  const end = blank > 0 ? blank : OPEN_LETTERS;
+  if (text.length <= OPEN_LETTERS) return <span class="sentence">{text}</span>;
+  const blank = text.lastIndexOf(' ', FIRST_LETTERS);
+  const end = blank > 0 ? blank : FIRST_LETTERS;
   return (
     <details class="sentence">
       <summary>{text.slice(0, end)} …</summary>
@@ -31,6 +34,32 @@ export function FoldedText({ text }: { text: string }) {
     </details>
   );
 }
+
+/** The shape of a content that is being read. */
+export const Skeleton = ({ lines = 3 }: { lines?: number }) => (
+  <div class="skeleton" aria-busy="true">
+    {Array.from({ length: lines }, (_, at) => (
+      <span key={at} />
+    ))}
+  </div>
+);
+
+/** A place that has no content: it names the content, and the way to get some. */
+export const EmptyState = ({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName;
+  title: ComponentChildren;
+  children?: ComponentChildren;
+}) => (
+  <div class="empty">
+    <Icon name={icon} />
+    <strong>{title}</strong>
+    {children}
+  </div>
+);
 
 /** A button. One that does nothing by itself sends its form. */
 export const Button = ({

@@ -1,7 +1,11 @@
-import { useSignal, type Signal } from '@preact/signals';
+import { useComputed, useSignal, type Signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { DeploymentState } from '../../../schema/platform/deployment/deployment-summary.ts';
 import { useApp } from './app.ts';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icons.ts';
+import type { Router } from './router.ts';
 import type { PlaceName } from './routes.ts';
 import { FaultShown } from './fault-wall.tsx';
 import { useKeys } from './keys.ts';
@@ -27,7 +31,7 @@ export function Shell({ rooms }: { rooms: Rooms }) {
   const { session, fault } = useApp();
   if (session.value === undefined)
     return fault.value === undefined ? (
-      <main class="empty" aria-busy="true" />
+      <main aria-busy="true" />
     ) : (
       <FaultShown fault={fault.value} />
     );
@@ -51,25 +55,30 @@ function Frame({ rooms }: { rooms: Rooms }) {
       <a class="skip" href="#content" onClick={skip}>
         Skip to the content
       </a>
-      <header class="top">
-        <a class="brand" href={router.buildHref('deployments', {})}>
-          gx
-        </a>
-        <nav aria-label="Places">
-          <a
-            href={router.buildHref('deployments', {})}
-            aria-current={router.located.value.place?.name === 'deployments' ? 'page' : undefined}
-          >
-            Deployments
+      <div class={isStudio(router) ? 'app rail' : 'app'}>
+        <header class="top">
+          <a class="brand" href={router.buildHref('deployments', {})} aria-label="gx console">
+            <Icon name="layers" /> <span>gx</span>
           </a>
-        </nav>
-        <Tenants />
-        <ConnectionState />
-        <Menu help={() => (isHelping.value = true)} />
-      </header>
-      <Fault text={fault.value} />
-      <div id="content" tabIndex={-1}>
-        <Places rooms={rooms} />
+          <button
+            type="button"
+            class="find"
+
+            onClick={() => (isJumping.value = true)}
+          >
+            <Icon name="search" /> <span>Go to …</span> <kbd>Ctrl K</kbd>
+          </button>
+          <Views />
+          <div class="foot">
+            <Tenants />
+            <ConnectionState />
+            <Menu help={() => (isHelping.value = true)} />
+          </div>
+        </header>
+        <div id="content" tabIndex={-1}>
+          <Fault text={fault.value} />
+          <Places rooms={rooms} />
+        </div>
       </div>
       <p class={notice.value === '' ? 'unseen' : 'notice'} role="status">
         {notice.value}
@@ -77,6 +86,49 @@ function Frame({ rooms }: { rooms: Rooms }) {
       {isJumping.value && <rooms.Jump close={() => (isJumping.value = false)} />}
       {isHelping.value && <Help close={() => (isHelping.value = false)} />}
     </>
+  );
+}
+
+const isStudio = ({ located }: Router): boolean =>
+  ['studio', 'studioPart'].includes(located.value.place?.name ?? '');
+
+/** The list as one looks at it most, with the number of rows of each view. */
+const VIEWS: readonly { label: string; icon: IconName; states: readonly DeploymentState[] }[] = [
+  { label: 'Deployments', icon: 'list', states: [] },
+  { label: 'Needs attention', icon: 'alert', states: ['failed', 'unavailable'] },
+  { label: 'In motion', icon: 'turn', states: ['rolling_out', 'waiting'] },
+  { label: 'At rest', icon: 'moon', states: ['asleep', 'hibernated'] },
+];
+
+function Views() {
+  const { router, store } = useApp();
+  const counts = useComputed(() => {
+    void store.value.changed.value;
+    const found = new Map<string, number>();
+    for (const { state } of store.value.all.values()) found.set(state, (found.get(state) ?? 0) + 1);
+    return found;
+  });
+  const shown = router.query.value.getAll('state').toSorted().join();
+  const isList = router.located.value.place?.name === 'deployments';
+  return (
+    <nav aria-label="Places">
+      {VIEWS.map(({ label, icon, states }) => {
+        const query = states.map((state) => `state=${state}`).join('&');
+        const count = states.reduce((sum, state) => sum + (counts.value.get(state) ?? 0), 0);
+        const isShown = isList && states.toSorted().join() === shown;
+        return (
+          <a
+            key={label}
+            href={`${router.buildHref('deployments', {})}${query === '' ? '' : `?${query}`}`}
+            aria-current={isShown ? 'page' : undefined}
+            title={label}
+          >
+            <Icon name={icon} /> <span>{label}</span>
+            {count > 0 && <span class={`count ${icon}`}>{count}</span>}
+          </a>
+        );
+      })}
+    </nav>
   );
 }
 
@@ -106,8 +158,8 @@ function ConnectionState() {
   return (
     <p class={`connection ${kind}`} role="status">
       <span class="dot" aria-hidden="true" />
-      {kind === 'live' && 'Live'}
-      {kind === 'catching-up' && 'Catching up'}
+      {kind === 'live' && <span>Live</span>}
+      {kind === 'catching-up' && <span>Catching up</span>}
       {value.kind === 'offline' && (
         <span>
           No connection since <Time at={new Date(value.since).toISOString()} isDate />
@@ -213,7 +265,9 @@ function Menu({ help }: { help: () => void }) {
   const { name, role } = app.session.value ?? {};
   return (
     <details class="menu">
-      <summary>Settings</summary>
+      <summary>
+        <Icon name="gear" /> <span>Settings</span>
+      </summary>
       <div class="sheet">
         <p>
           Signed in as <strong>{name}</strong> ({role})

@@ -4,6 +4,7 @@ import { describeEnding } from '../api/refusal.ts';
 import { signIn } from '../api/session.ts';
 import { useApp } from './app.ts';
 import { describeFailure } from '../api/failure-text.ts';
+import { Icon } from './icon.tsx';
 import { Fault, Button, TextLine } from './controls.tsx';
 
 /** Asks for an API key, and says why a former session has ended. The address stays, so the reader comes back to it. */
@@ -29,6 +30,7 @@ export function SignIn() {
   };
   return (
     <main class="sign-in">
+      <Icon name="layers" />
       <h1 tabIndex={-1}>Sign in</h1>
       <p class="quiet">
         This is the console of gx-platform. The administrator of the platform makes API keys, by the

@@ -35,7 +35,11 @@ export const Table = ({ heads, rows = [], names, sentences, children, ...rest }:
               {name}
             </th>
             {others.map((cell, at) => (
-              <td key={at} class={heads[at + 1] === sentences ? 'text' : undefined}>
+              <td
+                key={at}
+                data-head={heads[at + 1]}
+                class={heads[at + 1] === sentences ? 'text' : undefined}
+              >
                 {cell}
               </td>
             ))}

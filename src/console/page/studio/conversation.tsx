@@ -1,3 +1,4 @@
+import { Icon } from '../shell/icon.tsx';
 import type { ShownFile } from './message-files.ts';
 import { trimShownText, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
 
@@ -11,8 +12,10 @@ export function MessageShown({
     <>
       <strong>{who}</strong>
       {reasoning !== '' && (
-        <details>
-          <summary>Reasoning</summary>
+        <details class="reasoning">
+          <summary>
+            <Icon name="spark" /> Reasoning
+          </summary>
           <p>{trimShownText(reasoning)}</p>
         </details>
       )}
@@ -42,13 +45,24 @@ function FileShown({ file: { kind, name, url } }: { file: ShownFile }) {
 
 function ToolCall({ call: { name, input, result, failed } }: { call: ShownToolCall }) {
   return (
-    <details>
+    <details class="tool">
       <summary>
-        {name}
-        {result === undefined ? ', without an answer' : failed ? ', failed' : ''}
+        <Icon name="tool" /> <code>{name}</code>
+        {result === undefined ? (
+          <span class="sign">no answer yet</span>
+        ) : (
+          <span class={failed ? 'sign error' : 'sign done'}>
+            <Icon name={failed ? 'cross' : 'check'} />
+            {failed ? 'failed' : 'done'}
+          </span>
+        )}
       </summary>
-      <pre>{trimShownText(input)}</pre>
-      {result !== undefined && <pre>{trimShownText(result)}</pre>}
+      <div class="parts">
+        <span class="quiet">Arguments</span>
+        <pre tabIndex={0}>{trimShownText(input)}</pre>
+        {result !== undefined && <span class="quiet">Result</span>}
+        {result !== undefined && <pre tabIndex={0}>{trimShownText(result)}</pre>}
+      </div>
     </details>
   );
 }

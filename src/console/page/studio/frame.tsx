@@ -1,195 +1,162 @@
+import { useSignal, type Signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useRef, useEffect } from 'preact/hooks';
-import { ChatSession } from './chat/chat-session.ts';
-import { Assistants, Crons, Runs, StorageOfThread } from './records/sections.tsx';
-import { Store } from './records/store.tsx';
-import { useStudio } from './studio-parts.ts';
-import { useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { Button } from '../shell/controls.tsx';
+import { Icon } from '../shell/icon.tsx';
 import { Chat } from './chat/chat.tsx';
-import { History } from './history/history.tsx';
-import { Button, Fault, Select } from '../shell/controls.tsx';
-import { describeFailure } from '../api/failure-text.ts';
-import { Table } from '../shell/table.tsx';
-import { Time } from '../shell/time.tsx';
-import type { PageOfThreads, PlaceInThreads } from './agent.ts';
-import type { StudioThread } from './agent-answers.ts';
+import { ChatSession } from './chat/chat-session.ts';
+import { Inspector } from './inspector.tsx';
+import {
+  keepInspectorLook,
+  LEAST_PIXELS,
+  limitWidth,
+  MOST_PIXELS,
+  readInspectorLook,
+  type InspectorLook,
+} from './pane-width.ts';
+import { Assistants, Crons } from './records/sections.tsx';
+import { Store } from './records/store.tsx';
+import { toShownMessages } from './shown-messages.ts';
+import { useStudio } from './studio-parts.ts';
+import { ThreadsPane } from './threads-pane.tsx';
 
-const SECTIONS = {
-  threads: 'Threads',
-  new: 'New chat',
-  assistants: 'Assistants',
-  store: 'Store',
-  crons: 'Crons',
-};
 const LISTS = new Map<string, ComponentType>(
-  Object.entries({ threads: Threads, assistants: Assistants, store: Store, crons: Crons }),
+  Object.entries({ assistants: Assistants, store: Store, crons: Crons }),
 );
 
-/** The studio of an agent: its threads, one of them, or a new one. */
+const PANES = { threads: 'Threads', talk: 'Chat', inspector: 'Inspector' } as const;
+type Pane = keyof typeof PANES;
+
+/** The studio of an agent: its threads, the conversation of one of them, and an inspector beside it. */
 export function StudioFrame() {
-  const { part, href, agent, go } = useStudio();
+  const { part, agent, go } = useStudio();
   const held = useRef<ChatSession | undefined>(undefined);
+  const look = useMemo(readInspectorLook, []);
+  const pane = useSignal<Pane>('talk');
   const section = part === '' ? 'threads' : part;
-  const thread = section === 'new' ? undefined : section;
   const List = LISTS.get(section);
+  const thread = ['new', 'threads'].includes(section) ? undefined : section;
   // A thread that a first message has made stays in the session that made it, which reads its run.
   if (List === undefined && (held.current === undefined || held.current.thread.peek() !== thread))
     held.current = new ChatSession(agent, thread, go);
+  const { current: session } = held;
+  useEffect(() => void (pane.value = 'talk'), [part]);
+  const { width, isOpen } = look.value;
+  const isSplit = List === undefined && isOpen;
   return (
-    <div class="studio">
-      <nav class="sections" aria-label="Parts of the studio">
-        {Object.entries(SECTIONS).map(([name, label]) => (
-          <a key={name} href={href(name)} aria-current={name === section ? 'page' : undefined}>
-            {label}
-          </a>
-        ))}
-      </nav>
-      {List !== undefined && <List />}
-      {List === undefined && held.current !== undefined && <ThreadShown session={held.current} />}
+    <div
+      class={`studio shows-${pane.value}${isSplit ? ' split' : ''}`}
+      style={{ '--inspector': `${width}px` }}
+    >
+      <PaneSwitch pane={pane} hasInspector={List === undefined} />
+      <ThreadsPane section={section} turns={session?.turns.value ?? 0} />
+      {List !== undefined && (
+        <div class="talk records" tabIndex={0} role="group" aria-label="Records of the agent">
+          <List />
+        </div>
+      )}
+      {List === undefined && session !== undefined && (
+        <>
+          <section class="talk">
+            <TalkHead session={session} look={look} />
+            <Chat session={session} />
+          </section>
+          <Resizer look={look} />
+          <Inspector session={session} />
+        </>
+      )}
     </div>
   );
 }
 
-const VIEWS = {
-  chat: 'Chat',
-  checkpoints: 'Checkpoints',
-  runs: 'Runs',
-  storage: 'Storage',
-} as const;
-type View = keyof typeof VIEWS;
+/** Where the page is narrow: the pane that is shown. */
+function PaneSwitch({ pane, hasInspector }: { pane: Signal<Pane>; hasInspector: boolean }) {
+  const shown = (Object.keys(PANES) as Pane[]).filter(
+    (name) => name !== 'inspector' || hasInspector,
+  );
+  return (
+    <div class="pane-switch" role="group" aria-label="Panes">
+      {shown.map((name) => (
+        <Button
+          key={name}
+          class="plain"
+          aria-pressed={pane.value === name}
+          label={PANES[name]}
+          press={() => (pane.value = name)}
+        />
+      ))}
+    </div>
+  );
+}
 
-/** A thread, or one that the first message makes: the conversation, and the states that it has been in. */
-function ThreadShown({ session }: { session: ChatSession }) {
-  const { href } = useStudio();
-  const view = useSignal<View>('chat');
+const LONGEST_TITLE = 90;
+
+function TalkHead({ session, look }: { session: ChatSession; look: Signal<InspectorLook> }) {
   const { value: thread } = session.thread;
+  const [first] = toShownMessages(session.live.value.messages.slice(0, 1));
+  const title = first === undefined || first.text === '' ? 'Thread' : first.text;
+  const { isOpen } = look.value;
+  const toggle = (): void => {
+    look.value = { ...look.value, isOpen: !isOpen };
+    keepInspectorLook(look.value);
+  };
   return (
-    <section class="thread">
-      <h2>{thread === undefined ? 'New chat' : 'Thread'}</h2>
+    <header class="talk-head">
+      <h2>{thread === undefined ? 'New chat' : title.slice(0, LONGEST_TITLE)}</h2>
       {thread !== undefined && (
-        <p>
-          <a href={href('threads')}>All threads</a> <span class="mono">{thread}</span>
-        </p>
+        <span class="mono quiet" title="The id of the thread">
+          {thread}
+        </span>
       )}
-      {thread !== undefined && (
-        <p role="tablist" aria-label="Views of the thread">
-          {(Object.keys(VIEWS) as View[]).map((name) => (
-            <Button
-              key={name}
-              role="tab"
-              aria-selected={view.value === name}
-              label={VIEWS[name]}
-              press={() => (view.value = name)}
-            />
-          ))}
-        </p>
-      )}
-      <ViewShown
-        view={thread === undefined ? 'chat' : view.value}
-        thread={thread ?? ''}
-        session={session}
+      <Button
+        class="plain"
+        aria-expanded={isOpen}
+        aria-label={isOpen ? 'Hide the inspector' : 'Show the inspector'}
+        title={isOpen ? 'Hide the inspector' : 'Show the inspector'}
+        label={<Icon name="panel" />}
+        press={toggle}
       />
-    </section>
+    </header>
   );
 }
 
-function ViewShown({
-  view,
-  thread,
-  session,
-}: {
-  view: View;
-  thread: string;
-  session: ChatSession;
-}) {
-  if (view === 'chat') return <Chat session={session} />;
-  if (view === 'runs') return <Runs key={thread} thread={thread} />;
-  return view === 'storage' ? (
-    <StorageOfThread thread={thread} />
-  ) : (
-    <History key={thread} thread={thread} />
-  );
-}
+const STEP_PIXELS = 24;
 
-const STATUSES = {
-  '': 'All',
-  interrupted: 'Waiting for people',
-  busy: 'Running',
-  idle: 'Idle',
-  error: 'Failed',
-};
-
-function Threads() {
-  const { agent } = useStudio();
-  const status = useSignal('');
-  /** Where the page begins that is shown, and behind it those of the newer ones. */
-  const places = useSignal<(PlaceInThreads | undefined)[]>([undefined]);
-  const found = useSignal<PageOfThreads | undefined>(undefined);
-  const refused = useSignal<string | undefined>(undefined);
-  const read = async (from: PlaceInThreads | undefined, signal: AbortSignal): Promise<void> => {
-    try {
-      found.value = await agent.listThreads({ status: status.value, from, signal });
-      refused.value = undefined;
-    } catch (error) {
-      if (!signal.aborted) refused.value = describeFailure(error);
-    }
+/** The line between conversation and inspector, which a mouse or the arrow keys move. */
+function Resizer({ look }: { look: Signal<InspectorLook> }) {
+  const set = (width: number): void =>
+    void (look.value = { ...look.value, width: limitWidth(width) });
+  const press = (event: KeyboardEvent): void => {
+    const by = { ArrowLeft: STEP_PIXELS, ArrowRight: -STEP_PIXELS }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    set(look.value.width + by);
+    keepInspectorLook(look.value);
   };
-  useEffect(() => {
-    const leaving = new AbortController();
-    void read(places.value[0], leaving.signal);
-    return () => leaving.abort();
-  }, [agent, status.value, places.value]);
-  const { threads = [], next } = found.value ?? {};
-  const choose = (chosen: string): void => {
-    status.value = chosen;
-    places.value = [undefined];
+  const handleDrag = (event: PointerEvent & { currentTarget: HTMLElement }): void => {
+    const { currentTarget: line, pointerId } = event;
+    const from = event.clientX + look.value.width;
+    const move = (moved: PointerEvent): void => set(from - moved.clientX);
+    line.setPointerCapture(pointerId);
+    line.addEventListener('pointermove', move);
+    const end = (): void => {
+      line.removeEventListener('pointermove', move);
+      keepInspectorLook(look.value);
+    };
+    line.addEventListener('lostpointercapture', end, { once: true });
   };
   return (
-    <section>
-      <h2>Threads</h2>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Select
-          label="Status"
-          value={status.value}
-          options={Object.entries(STATUSES)}
-          choose={choose}
-        />
-      </form>
-      <Fault text={refused.value} />
-      {found.value === undefined && refused.value === undefined ? (
-        <p aria-busy="true" />
-      ) : (
-        <ThreadTable threads={threads} />
-      )}
-      <p class="pages">
-        <Button
-          disabled={places.value.length === 1}
-          label="Newer"
-          press={() => (places.value = places.value.slice(1))}
-        />{' '}
-        <Button
-          disabled={next === undefined}
-          label="Older"
-          press={() => (places.value = [next, ...places.value])}
-        />
-      </p>
-    </section>
-  );
-}
-
-function ThreadTable({ threads }: { threads: readonly StudioThread[] }) {
-  const { href } = useStudio();
-  if (threads.length === 0) return <p>No threads yet.</p>;
-  const rows = threads.map(({ id, status, changedAt, title }) => ({
-    key: id,
-    cells: [<a href={href(id)}>{id}</a>, status, <Time at={changedAt} />, title],
-  }));
-  return (
-    <Table
-      heads={['Thread', 'Status', 'Changed', 'Begins with']}
-      names="mono"
-      sentences="Begins with"
-      rows={rows}
+    <div
+      class="resizer"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label="Width of the inspector"
+      aria-valuemin={LEAST_PIXELS}
+      aria-valuemax={MOST_PIXELS}
+      aria-valuenow={look.value.width}
+      tabIndex={0}
+      onKeyDown={press}
+      onPointerDown={handleDrag}
     />
   );
 }

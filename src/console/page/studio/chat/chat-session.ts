@@ -3,6 +3,7 @@ import { RequestRefused } from '../../api/calls.ts';
 import { describeFailure } from '../../api/failure-text.ts';
 import { listThreadQuestions, resumeWith, type ThreadQuestion } from '../questions/questions.ts';
 import { listLineage } from '../history/lineage.ts';
+import type { FormField } from '../forms/schema-fields.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { StudioAssistant, StudioThread } from '../agent-answers.ts';
 import {
@@ -19,6 +20,9 @@ import {
 import type { MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
 import { findFirstWith, findForkPoint } from './forks.ts';
+
+/** How an input is written: as a message, in a form, or as JSON. */
+export type InputMode = 'message' | 'form' | 'json';
 
 const PAUSE = 300;
 const ANSWERED =
@@ -38,9 +42,17 @@ export class ChatSession {
   readonly isBusy = signal(false);
   readonly isRead = signal(false);
   readonly refused = signal<string | undefined>(undefined);
+  /** The number of runs that have ended here. The panes beside the conversation read the thread again then. */
+  readonly turns = signal(0);
+  /** The text and the form of the input that is being written, and the fields that the graph's input has. */
+  readonly draft = signal('');
+  readonly mode = signal<InputMode | undefined>(undefined);
+  readonly fields = signal<FormField[] | undefined>(undefined);
   readonly #agent: StudioAgent;
   readonly #made: (thread: string) => void;
   #leaving = new AbortController();
+  /** The reader has stopped a run whose id is not known yet. */
+  #isStopAsked = false;
   /** The checkpoint of the thread as it was last read, and the length of its state. */
   #newest = { id: '', letters: 0 };
 
@@ -56,6 +68,15 @@ export class ChatSession {
     this.#leaving = new AbortController();
     void this.#tryWork(() => this.#open(this.#leaving.signal));
     return () => this.#leaving.abort();
+  }
+
+  /** Reads the thread once more, which somebody has changed beside the conversation. */
+  readAgain(): void {
+    const { signal: over } = this.#leaving;
+    void this.#tryWork(async () => {
+      await this.#refresh(over);
+      await this.#follow(this.thread.value ?? '', over);
+    });
   }
 
   /** Sends an input. Returns whether a run of it was begun. */
@@ -99,6 +120,7 @@ export class ChatSession {
   async stop(): Promise<void> {
     const { value: thread } = this.thread;
     const { runId } = this.live.value;
+    this.#isStopAsked = runId === undefined;
     if (thread !== undefined && runId !== undefined)
       await this.#tryWork(() => this.#agent.cancel(thread, runId));
   }
@@ -183,6 +205,7 @@ export class ChatSession {
   ): Promise<boolean> {
     if (this.isBusy.value) return false;
     this.isBusy.value = true;
+    this.#isStopAsked = false;
     const { signal: over } = this.#leaving;
     const before = this.live.value;
     const begun = Promise.withResolvers<boolean>();
@@ -205,6 +228,7 @@ export class ChatSession {
       begun.resolve(isDone);
       if (!isDone) await this.#refreshRefused(over);
       this.isBusy.value = false;
+      this.turns.value += 1;
     };
     void finish();
     return begun.promise;
@@ -243,6 +267,7 @@ export class ChatSession {
         await this.#refresh(over);
       } finally {
         this.isBusy.value = false;
+        this.turns.value += 1;
       }
     }
   }
@@ -251,6 +276,7 @@ export class ChatSession {
     for await (const event of events) {
       first();
       this.live.value = applyRunEvent(this.live.value, event);
+      if (this.#isStopAsked && this.live.value.runId !== undefined) void this.stop();
     }
   }
 

@@ -1,60 +1,96 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Questions } from '../questions/question-forms.tsx';
-import { GraphPanel } from './graph-panel.tsx';
+import { buildFormExample, buildFirstMessage } from '../forms/form-example.ts';
 import { formatNames } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { Composer } from './composer.tsx';
-import type { ChatSession } from './chat-session.ts';
-import { Fault, Button } from '../../shell/controls.tsx';
+import type { ChatSession, InputMode } from './chat-session.ts';
+import { Button, EmptyState, Fault, Skeleton } from '../../shell/controls.tsx';
+import { Icon } from '../../shell/icon.tsx';
 import { MessageShown } from '../conversation.tsx';
 import { takeLastMessages, toShownMessages, type ShownMessage } from '../shown-messages.ts';
 import type { NestedMessages } from './live-run.ts';
 
 /** A conversation with an agent. */
 export function Chat({ session }: { session: ChatSession }) {
-  const { mayAct, readOnly } = useStudio();
+  const { mayAct } = useStudio();
   useEffect(() => session.begin(), [session]);
   const { error, stack } = session.live.value;
   return (
     <div class="chat" aria-busy={session.isBusy.value || !session.isRead.value}>
-      <GraphPanel session={session} />
       <Scrolled session={session} />
-      <Fault text={error} />
-      {stack !== '' && (
-        <details class="stack">
-          <summary>Where it failed</summary>
-          <pre>{stack}</pre>
-        </details>
-      )}
-      <Fault text={session.refused.value} />
-      <Waiting session={session} />
-      {mayAct ? <Composer session={session} /> : <p class="quiet">{readOnly}</p>}
+      <div class="dock">
+        <Fault text={error} />
+        {stack !== '' && (
+          <details class="stack">
+            <summary>Where it failed</summary>
+            <pre tabIndex={0}>{stack}</pre>
+          </details>
+        )}
+        <Fault text={session.refused.value} />
+        {mayAct ? <WayIn session={session} /> : <ReaderNote session={session} />}
+      </div>
     </div>
   );
 }
 
-/** The questions of a thread that rests, or the node before which it stands. */
-function Waiting({ session }: { session: ChatSession }) {
-  const { mayAct, readOnly } = useStudio();
-  const { value: questions } = session.questions;
-  const { value: isBusy } = session.isBusy;
-  if (isBusy) return null;
-  if (!mayAct)
-    return questions.length > 0 ? <p class="note">Waiting for an answer. {readOnly}</p> : null;
-  if (questions.length > 0)
+/** One field at a time: that of the questions as long as they are open, unless the reader asks for the other one. */
+function WayIn({ session }: { session: ChatSession }) {
+  const asked = session.questions.value.map(({ id }) => id).join(' ');
+  const passedOver = useSignal<string | undefined>(undefined);
+  const isAsked = session.questions.value.length > 0 && !session.isBusy.value;
+  if (!isAsked || passedOver.value === asked)
     return (
+      <>
+        {isAsked && (
+          <p class="quiet">
+            The agent waits for an answer.{' '}
+            <Button class="plain" label="Answer it" press={() => (passedOver.value = undefined)} />
+          </p>
+        )}
+        <Stopped session={session} />
+        <Composer session={session} />
+      </>
+    );
+  return (
+    <>
       <Questions
-        key={questions.map(({ id }) => id).join(' ')}
-        questions={questions}
-        isBusy={isBusy}
+        key={asked}
+        questions={session.questions.value}
+        isBusy={false}
         answer={(answers) => session.answer(answers)}
       />
-    );
-  if (session.next.value.length === 0) return null;
+      <Button
+        class="plain quiet"
+        label="Write a message instead"
+        press={() => (passedOver.value = asked)}
+      />
+    </>
+  );
+}
+
+function ReaderNote({ session }: { session: ChatSession }) {
+  const { readOnly } = useStudio();
+  const isAsked = session.questions.value.length > 0 && !session.isBusy.value;
   return (
-    <p>
-      Stopped before <span>{formatNames(session.next.value)}</span>.{' '}
+    <p class={isAsked ? 'note' : 'quiet'}>
+      {isAsked && 'Waiting for an answer. '}
+      {readOnly}
+    </p>
+  );
+}
+
+/** The node before which a thread rests. */
+function Stopped({ session }: { session: ChatSession }) {
+  const { questions, isBusy, next } = session;
+  if (isBusy.value || questions.value.length > 0 || next.value.length === 0) return null;
+  return (
+    <p class="stopped">
+      <Icon name="pause" />
+      <span>
+        Stopped before <span>{formatNames(next.value)}</span>.
+      </span>
       <Button label="Resume" press={() => session.resume()} />
     </p>
   );
@@ -90,7 +126,7 @@ function Messages({ session }: { session: ChatSession }) {
   const { messages, nested } = session.live.value;
   const { first, shown } = takeLastMessages(messages);
   if (shown.length === 0 && nested.length === 0)
-    return session.isRead.value ? <p class="quiet">Say something to the agent.</p> : null;
+    return session.isRead.value ? <Beginning session={session} /> : <Skeleton lines={4} />;
   const listBehind = (at: number): NestedMessages[] =>
     nested.filter(
       (one) => Math.min(Math.max(0, one.behind - first), messages.length - first) === at,
@@ -116,6 +152,44 @@ function Messages({ session }: { session: ChatSession }) {
   );
 }
 
+/** An empty conversation: how to begin it, with an input that fits the graph. */
+function Beginning({ session }: { session: ChatSession }) {
+  const { mayAct } = useStudio();
+  const { value: fields } = session.fields;
+  const message = buildFirstMessage(fields);
+  const name = session.assistants.value.find(({ id }) => id === session.assistant.value)?.name;
+  const others = (fields ?? []).filter((field) => field.name !== 'messages');
+  const use = (mode: InputMode, text: string): void => {
+    session.mode.value = mode;
+    session.draft.value = text;
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('[name=text]')?.focus());
+  };
+  return (
+    <EmptyState
+      icon="spark"
+      title={name === undefined ? 'Say something to the agent.' : `Say something to ${name}.`}
+    >
+      <p>
+        The answer appears here as it is written. The graph at the side shows which step works on
+        it.
+      </p>
+      {mayAct && (
+        <div class="examples">
+          {message !== undefined && (
+            <Button label={`“${message}”`} press={() => use('message', message)} />
+          )}
+          {others.length > 0 && (
+            <Button
+              label={`An input with ${formatNames(others.map((field) => field.name))}`}
+              press={() => use('json', JSON.stringify(buildFormExample(fields), undefined, 2))}
+            />
+          )}
+        </div>
+      )}
+    </EmptyState>
+  );
+}
+
 /** Returns the places behind a message, up to the next one that is shown. */
 const listPlacesBetween = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, step) => from + step + 1);
@@ -125,7 +199,9 @@ function Nested({ nested: { within, messages } }: { nested: NestedMessages }) {
   return (
     <li class="nested">
       <details open>
-        <summary>{names.join(' › ')}</summary>
+        <summary>
+          <Icon name="layers" /> {names.join(' › ')}
+        </summary>
         <ol class="messages">
           {toShownMessages(messages).map((message, index) => (
             <li key={`${index} ${message.key}`}>
@@ -165,10 +241,22 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
         </form>
       )}
       {mayChange && speaker === 'human' && edited.value === undefined && (
-        <Button class="plain quiet" label="Edit" press={() => (edited.value = text)} />
+        <Button
+          class="plain quiet"
+          aria-label="Edit"
+          title="Edit"
+          label={<Icon name="pencil" />}
+          press={() => (edited.value = text)}
+        />
       )}
       {mayChange && speaker === 'agent' && (
-        <Button class="plain quiet" label="Regenerate" press={() => session.repeatMessage(id)} />
+        <Button
+          class="plain quiet"
+          aria-label="Regenerate"
+          title="Regenerate"
+          label={<Icon name="turn" />}
+          press={() => session.repeatMessage(id)}
+        />
       )}
     </li>
   );

@@ -8,18 +8,17 @@ import {
   type FormField,
 } from '../forms/schema-fields.ts';
 import { useStudio } from '../studio-parts.ts';
-import type { ChatSession } from './chat-session.ts';
+import type { ChatSession, InputMode } from './chat-session.ts';
 import { Button, Select, TextArea } from '../../shell/controls.tsx';
+import { Icon } from '../../shell/icon.tsx';
 
-const MODES = { message: 'Message', form: 'Form', json: 'JSON' } as const;
-type Mode = keyof typeof MODES;
+const MODES: Record<InputMode, string> = { message: 'Message', form: 'Form', json: 'JSON' };
 
 /** The way in: a message, a form by the schema of the graph's input, or JSON. */
 export function Composer({ session }: { session: ChatSession }) {
   const { agent } = useStudio();
-  const usual = useSignal<Mode>('message');
-  const chosen = useSignal<Mode | undefined>(undefined);
-  const fields = useSignal<FormField[] | undefined>(undefined);
+  const usual = useSignal<InputMode>('message');
+  const { fields } = session;
   const { value: assistant } = session.assistant;
   useEffect(() => {
     const leaving = new AbortController();
@@ -34,8 +33,8 @@ export function Composer({ session }: { session: ChatSession }) {
     };
     if (assistant !== '') void read();
     return () => leaving.abort();
-  }, [assistant, agent]);
-  const wanted = chosen.value ?? usual.value;
+  }, [assistant, agent, session]);
+  const wanted = session.mode.value ?? usual.value;
   const mode = wanted === 'form' && fields.value === undefined ? 'message' : wanted;
   return (
     <div class="composer">
@@ -43,14 +42,13 @@ export function Composer({ session }: { session: ChatSession }) {
         session={session}
         mode={mode}
         hasForm={fields.value !== undefined}
-        choose={(one) => (chosen.value = one)}
+        choose={(one) => (session.mode.value = one)}
       />
       {mode === 'form' && fields.value !== undefined ? (
         <FormInput key={assistant} session={session} fields={fields.value} />
       ) : (
         <TextInput session={session} isJson={mode === 'json'} />
       )}
-      {session.isBusy.value && <Button class="danger" label="Stop" press={() => session.stop()} />}
     </div>
   );
 }
@@ -62,9 +60,9 @@ function Choices({
   choose,
 }: {
   session: ChatSession;
-  mode: Mode;
+  mode: InputMode;
   hasForm: boolean;
-  choose: (mode: Mode) => void;
+  choose: (mode: InputMode) => void;
 }) {
   const modes = Object.entries(MODES).filter(([name]) => name !== 'form' || hasForm);
   return (
@@ -88,7 +86,7 @@ function Choices({
 }
 
 function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean }) {
-  const text = useSignal('');
+  const { draft: text } = session;
   const fault = useSignal<string | undefined>(undefined);
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -116,14 +114,47 @@ function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean 
       <TextArea
         name="text"
         rows={isJson ? 6 : 2}
+        placeholder={
+          isJson ? '{ "messages": [ … ] }' : 'Message. Enter sends, Shift+Enter breaks the line.'
+        }
         class={isJson ? 'mono' : ''}
         aria-label={isJson ? 'Input, as JSON' : 'Message'}
         of={text}
         onKeyDown={press}
       />
       {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
-      <Button class="main" disabled={session.isBusy.value} label="Send" />
+      <Go session={session} />
     </form>
+  );
+}
+
+/** Sends; as long as a run is under way, it stops that. */
+function Go({ session }: { session: ChatSession }) {
+  if (session.isBusy.value)
+    return (
+      <Button
+        key="stop"
+        class="go danger"
+        label={
+          <>
+            <Icon name="stop" />
+            Stop
+          </>
+        }
+        press={() => session.stop()}
+      />
+    );
+  return (
+    <Button
+      key="send"
+      class="go main"
+      label={
+        <>
+          <Icon name="send" />
+          Send
+        </>
+      }
+    />
   );
 }
 
@@ -144,7 +175,7 @@ function FormInput({ session, fields }: { session: ChatSession; fields: readonly
         faults={faults.value}
         change={(changed) => (texts.value = changed)}
       />
-      <Button class="main" disabled={session.isBusy.value} label="Send" />
+      <Go session={session} />
     </form>
   );
 }

@@ -2,7 +2,9 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { describeFailure } from '../../api/failure-text.ts';
 import type { ChatSession } from './chat-session.ts';
+import { formatNames } from '../state-text.ts';
 import type { NodeWork } from './live-run.ts';
+import { Skeleton } from '../../shell/controls.tsx';
 import { useStudio } from '../studio-parts.ts';
 import {
   buildPlacedGraph,
@@ -11,20 +13,8 @@ import {
   type PlacedNode,
 } from '../drawing/layered-graph.ts';
 
-/** The drawing of the assistant's graph, which is read when it is unfolded. */
-export function GraphPanel({ session }: { session: ChatSession }) {
-  const isOpen = useSignal(false);
-  return (
-    <details class="graph" onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}>
-      <summary>Graph</summary>
-      {isOpen.value && session.assistant.value !== '' && (
-        <GraphOf key={session.assistant.value} session={session} />
-      )}
-    </details>
-  );
-}
-
-function GraphOf({ session }: { session: ChatSession }) {
+/** The drawing of the assistant's graph, with the work of its nodes. */
+export function GraphOf({ session }: { session: ChatSession }) {
   const { agent } = useStudio();
   const drawn = useSignal<DrawnGraph | undefined>(undefined);
   const refused = useSignal<string | undefined>(undefined);
@@ -44,7 +34,7 @@ function GraphOf({ session }: { session: ChatSession }) {
     return () => leaving.abort();
   }, [agent, session]);
   if (refused.value !== undefined) return <p class="fault">{refused.value}</p>;
-  if (placed.value === undefined) return <p aria-busy="true" />;
+  if (placed.value === undefined) return <Skeleton lines={5} />;
   const { nodes, edges, boxes, width, height } = placed.value;
   return (
     <div class="drawing">
@@ -70,6 +60,11 @@ function GraphOf({ session }: { session: ChatSession }) {
           <NodeShown key={node.id} node={node} session={session} />
         ))}
       </svg>
+      <p class="quiet">
+        {session.stops.value.size === 0
+          ? 'Click a node, and runs stop before it.'
+          : `Runs stop before ${formatNames([...session.stops.value])}.`}
+      </p>
     </div>
   );
 }

@@ -188,12 +188,15 @@ function buildEdge(
   const to = nodes.get(edge.to);
   if (from === undefined || to === undefined) return { ...edge, isBack, path: '' };
   if (isBack) {
-    const side = Math.max(from.x + from.width, to.x + to.width) + GAP;
+    // It runs on the side on which it begins, so that it crosses no node of its layer.
+    const isLeft = from.x + from.width / 2 < to.x + to.width / 2;
+    const [begin, end] = isLeft ? [from.x, to.x] : [from.x + from.width, to.x + to.width];
+    const side = isLeft ? Math.max(2, Math.min(begin, end) - GAP) : Math.max(begin, end) + GAP;
     const [top, bottom] = [to.y + to.height / 2, from.y + from.height / 2];
     return {
       ...edge,
       isBack,
-      path: `M${from.x + from.width} ${bottom} C${side} ${bottom} ${side} ${bottom} ${side} ${(top + bottom) / 2} C${side} ${top} ${side} ${top} ${to.x + to.width} ${top}`,
+      path: `M${begin} ${bottom} C${side} ${bottom} ${side} ${bottom} ${side} ${(top + bottom) / 2} C${side} ${top} ${side} ${top} ${end} ${top}`,
     };
   }
   const [x1, y1, x2, y2] = [

@@ -9,13 +9,13 @@ import { JsonTree } from '../json/json-tree.tsx';
 import { formatNames, describeCheckpoint } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { TimeTravel } from './time-travel.ts';
-import { Fault, Button, Select, TextArea } from '../../shell/controls.tsx';
+import { Button, EmptyState, Fault, Select, Skeleton, TextArea } from '../../shell/controls.tsx';
 import { measureRowWindow } from '../../shell/row-window.ts';
 import type { ListedCheckpoint } from '../agent-answers.ts';
 import { buildLanes } from './lanes.ts';
 
 /** The checkpoints of a thread as a tree, the state at one of them, and the ways on from there. */
-export function History({ thread }: { thread: string }) {
+export function History({ thread, changed }: { thread: string; changed: () => void }) {
   const { agent } = useStudio();
   const travel = useMemo(() => new TimeTravel(agent, thread), [agent, thread]);
   useEffect(() => travel.begin(), [travel]);
@@ -23,12 +23,14 @@ export function History({ thread }: { thread: string }) {
   return (
     <>
       <Fault text={refused.value} />
-      {checkpoints.value === undefined && refused.value === undefined && <p aria-busy="true" />}
-      {checkpoints.value?.length === 0 && <p>It has no checkpoint yet.</p>}
+      {checkpoints.value === undefined && refused.value === undefined && <Skeleton lines={6} />}
+      {checkpoints.value?.length === 0 && (
+        <EmptyState icon="clock" title="It has no checkpoint yet." />
+      )}
       {checkpoints.value !== undefined && checkpoints.value.length > 0 && (
         <CheckpointList travel={travel} checkpoints={checkpoints.value} />
       )}
-      <Chosen travel={travel} />
+      <Chosen travel={travel} changed={changed} />
       {state.value !== undefined && state.value.fault !== '' && (
         <Fault
           text={`The graph refuses this state, so it can only run from an earlier one. ${state.value.fault}`}
@@ -42,7 +44,7 @@ export function History({ thread }: { thread: string }) {
   );
 }
 
-function Chosen({ travel }: { travel: TimeTravel }) {
+function Chosen({ travel, changed }: { travel: TimeTravel; changed: () => void }) {
   const { value: chosen } = travel.chosen;
   if (chosen === undefined) return null;
   return (
@@ -51,18 +53,19 @@ function Chosen({ travel }: { travel: TimeTravel }) {
         Made <Time at={chosen.madeAt} />.{' '}
         {chosen.next.length > 0 ? `Next: ${formatNames(chosen.next)}.` : 'Nothing follows.'}
       </p>
-      <Ways travel={travel} />
+      <Ways travel={travel} changed={changed} />
     </>
   );
 }
 
-function Ways({ travel }: { travel: TimeTravel }) {
+function Ways({ travel, changed }: { travel: TimeTravel; changed: () => void }) {
   const { mayAct, readOnly, go } = useStudio();
   const page = usePage();
   const isWriting = useSignal(false);
   const isOff = !mayAct || travel.isBusy.value;
   const run = async (): Promise<void> => {
     if (!(await travel.runFromHere())) return;
+    changed();
     const { next = [] } = travel.checkpoints.value?.[0] ?? {};
     page.announce(
       next.length === 0
@@ -113,7 +116,15 @@ function Ways({ travel }: { travel: TimeTravel }) {
       {travel.explainVersionFault() !== undefined && (
         <p class="note">{travel.explainVersionFault()}</p>
       )}
-      {isWriting.value && <StateWriter travel={travel} done={() => (isWriting.value = false)} />}
+      {isWriting.value && (
+        <StateWriter
+          travel={travel}
+          done={() => {
+            isWriting.value = false;
+            changed();
+          }}
+        />
+      )}
     </>
   );
 }
@@ -183,7 +194,7 @@ function StateWriter({ travel, done }: { travel: TimeTravel; done: () => void })
 }
 
 const ROW = 30;
-const HEIGHT = 360;
+const HEIGHT = 240;
 const LANE = 14;
 /** Lanes that are drawn. Branches beyond them share the last one. */
 const LANES = 12;

@@ -1,6 +1,9 @@
 import { useSignal } from '@preact/signals';
+import { useId } from 'preact/hooks';
 import { FieldsShown } from '../forms/fields-shown.tsx';
 import { readFormFields } from '../forms/schema-fields.ts';
+import { readAnswerFields } from '../agent-answers.ts';
+import { trimShownText } from '../shown-messages.ts';
 import { formatState } from '../state-text.ts';
 import {
   buildDraftedAnswer,
@@ -9,7 +12,7 @@ import {
   type DecisionDraft,
 } from './drafts.ts';
 import type { AskedShape, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
-import { Button, Select } from '../../shell/controls.tsx';
+import { Button } from '../../shell/controls.tsx';
 
 /** The questions with which a thread waits. All of them are answered at once, each by its id. */
 export function Questions({
@@ -66,7 +69,7 @@ function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
     return (
       <fieldset>
         <legend>Waiting for your answer</legend>
-        <pre>{typeof asked.value === 'string' ? asked.value : formatState(asked.value).shown}</pre>
+        <Asked value={asked.value} />
         <TextAnswer
           label="Answer, in words or as JSON"
           draft={draft}
@@ -116,6 +119,28 @@ function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
   );
 }
 
+const LONGEST_NAME = 40;
+/** Names of the field that has the question itself. */
+const SPOKEN = ['question', 'message', 'prompt', 'text'];
+
+/** A question in words, and the texts beside it, as graphs ask most; anything else is shown as it is. */
+function Asked({ value }: { value: unknown }) {
+  const fields = Object.entries(readAnswerFields(value));
+  const isPlain = fields.length > 0 && fields.every(([, one]) => typeof one === 'string');
+  if (!isPlain)
+    return <pre tabIndex={0}>{typeof value === 'string' ? value : formatState(value).shown}</pre>;
+  return (
+    <>
+      {fields.map(([name, text]) => (
+        <div key={name} class={SPOKEN.includes(name) ? 'asked spoken' : 'asked'}>
+          {!SPOKEN.includes(name) && <span class="quiet">{name.slice(0, LONGEST_NAME)}</span>}
+          <pre tabIndex={0}>{trimShownText(String(text))}</pre>
+        </div>
+      ))}
+    </>
+  );
+}
+
 type TextProps = {
   label: string;
   draft: AnswerDraft;
@@ -127,7 +152,7 @@ const TextAnswer = ({ label, draft, fault, change }: TextProps) => (
   <label class="field">
     <span>{label}</span>
     <textarea
-      rows={3}
+      rows={2}
       value={draft.text}
       onInput={({ currentTarget }) => change({ ...draft, text: currentTarget.value })}
     />
@@ -149,25 +174,58 @@ type ActionProps = {
   change: (draft: DecisionDraft) => void;
 };
 
+const SHORT_LETTERS = 200;
+const MOST_ARGUMENTS = 12;
+
+/** The arguments of a call: each with its name, where all of them are short. */
+function Arguments({ value }: { value: unknown }) {
+  const fields = Object.entries(readAnswerFields(value)).map(
+    ([name, one]) => [name, typeof one === 'string' ? one : JSON.stringify(one)] as const,
+  );
+  const isShort = fields.every(([, text]) => text.length < SHORT_LETTERS);
+  if (fields.length === 0 || fields.length > MOST_ARGUMENTS || !isShort)
+    return <pre tabIndex={0}>{formatState(value).shown}</pre>;
+  return (
+    <dl class="arguments">
+      {fields.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name.slice(0, LONGEST_NAME)}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 function ActionShown({
   action: { name, args, description, allowed },
   draft,
   fault,
   change,
 }: ActionProps) {
+  const id = useId();
   return (
     <fieldset>
       <legend>{name === '' ? 'Waiting for your decision' : name}</legend>
       {description !== '' && <p>{description}</p>}
-      <pre>{formatState(args).shown}</pre>
-      <Select
-        label="Decision"
-        value={draft.kind}
-        options={allowed.map((one) => [one, WORDS[one]] as const)}
-        choose={(value) =>
-          change({ ...draft, kind: allowed.find((one) => one === value) ?? draft.kind })
-        }
-      />
+      <Arguments value={args} />
+      <div
+        class="decisions"
+        role="radiogroup"
+        aria-label={`Decision about ${name.slice(0, LONGEST_NAME)}`}
+      >
+        {allowed.map((one) => (
+          <label key={one} class={one === 'reject' ? 'refusal' : undefined}>
+            <input
+              type="radio"
+              name={`decision ${id}`}
+              checked={draft.kind === one}
+              onChange={() => change({ ...draft, kind: one })}
+            />
+            {WORDS[one]}
+          </label>
+        ))}
+      </div>
       {draft.kind === 'edit' && (
         <label class="field">
           <span>Arguments, as JSON</span>

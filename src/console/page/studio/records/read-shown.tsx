@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Skeleton } from '../../shell/controls.tsx';
 import type { ReadState } from './use-read.ts';
 
 /** A value that was read of the agent, or the sentence that says why nothing was. */
@@ -15,5 +16,5 @@ export function ReadShown<Value>({
         {state.refused}
       </p>
     );
-  return state.value === undefined ? <p aria-busy="true" /> : children(state.value);
+  return state.value === undefined ? <Skeleton lines={5} /> : children(state.value);
 }

@@ -11,7 +11,7 @@ import { readListedRecord, type ListedRecord } from './listed-record.ts';
 import { readRecords, RECORDS_ON_PAGE } from './read-records.ts';
 import { ReadShown } from './read-shown.tsx';
 import { useRead } from './use-read.ts';
-import { Button } from '../../shell/controls.tsx';
+import { Button, EmptyState } from '../../shell/controls.tsx';
 
 /** `more` shows what else there is about a record. */
 type RecordListProps = {
@@ -70,7 +70,7 @@ type RecordTableProps = {
 };
 
 function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTableProps) {
-  if (records.length === 0) return <p>None yet.</p>;
+  if (records.length === 0) return <EmptyState icon="list" title="None yet." />;
   const renderName = (record: ListedRecord, shown: ComponentChildren) => (
     <Button
       class="plain"

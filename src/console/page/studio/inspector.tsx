@@ -1,0 +1,112 @@
+import { useSignal } from '@preact/signals';
+import { Button, EmptyState } from '../shell/controls.tsx';
+import { CopyButton } from '../shell/copy-button.tsx';
+import type { ChatSession } from './chat/chat-session.ts';
+import { GraphOf } from './chat/graph-panel.tsx';
+import { History } from './history/history.tsx';
+import { JsonTree } from './json/json-tree.tsx';
+import { ReadShown } from './records/read-shown.tsx';
+import { Runs, StorageOfThread } from './records/sections.tsx';
+import { useRead } from './records/use-read.ts';
+import { useStudio } from './studio-parts.ts';
+
+const VIEWS = {
+  graph: 'Graph',
+  state: 'State',
+  runs: 'Runs',
+  history: 'History',
+  storage: 'Storage',
+} as const;
+type View = keyof typeof VIEWS;
+
+/** The right pane: the graph of the agent, and the state, the runs and the history of its thread. */
+export function Inspector({ session }: { session: ChatSession }) {
+  const view = useSignal<View>('graph');
+  const move = (event: KeyboardEvent): void => {
+    const names = Object.keys(VIEWS) as View[];
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    view.value = names.at((names.indexOf(view.value) + by) % names.length) ?? 'graph';
+    document.querySelector<HTMLElement>(`#view-${view.value}`)?.focus();
+  };
+  return (
+    <aside class="inspector" aria-label="Inspector">
+      <div class="views" role="tablist" aria-label="Views of the thread" onKeyDown={move}>
+        {(Object.keys(VIEWS) as View[]).map((name) => (
+          <Button
+            key={name}
+            id={`view-${name}`}
+            class="plain"
+            role="tab"
+            aria-selected={view.value === name}
+            aria-controls="view"
+            tabIndex={view.value === name ? 0 : -1}
+            label={VIEWS[name]}
+            press={() => (view.value = name)}
+          />
+        ))}
+      </div>
+      <div
+        class="view"
+        id="view"
+        role="tabpanel"
+        tabIndex={0}
+        aria-labelledby={`view-${view.value}`}
+      >
+        <ViewShown view={view.value} session={session} />
+      </div>
+    </aside>
+  );
+}
+
+function ViewShown({ view, session }: { view: View; session: ChatSession }) {
+  const { value: thread } = session.thread;
+  if (view === 'graph')
+    return session.assistant.value === '' ? null : (
+      <GraphOf key={session.assistant.value} session={session} />
+    );
+  if (thread === undefined)
+    return (
+      <EmptyState icon="clock" title="Nothing yet.">
+        <p>The first message makes a thread. Its {VIEWS[view].toLowerCase()} will be here.</p>
+      </EmptyState>
+    );
+  const key = `${thread} ${session.turns.value}`;
+  if (view === 'state') return <StateOf key={key} thread={thread} />;
+  if (view === 'runs') return <Runs key={key} thread={thread} />;
+  return view === 'storage' ? (
+    <StorageOfThread key={key} thread={thread} />
+  ) : (
+    <History key={key} thread={thread} changed={() => session.readAgain()} />
+  );
+}
+
+/** Letters of a state that are copied at once. */
+const COPIED = 1_000_000;
+
+/** The newest state of a thread. */
+function StateOf({ thread }: { thread: string }) {
+  const { agent } = useStudio();
+  const read = useRead(
+    async (signal) => {
+      const path = `threads/${encodeURIComponent(thread)}/state`;
+      const json = await agent.fetchScanned(path, { signal });
+      return { json, values: (await json.findChild(json.root, 'values', signal)) ?? json.root };
+    },
+    'states',
+    [agent, thread],
+  );
+  return (
+    <ReadShown state={read}>
+      {({ json, values }) => (
+        <>
+          <JsonTree json={json} node={values} />
+          {values.end - values.start < COPIED && (
+            <CopyButton text={json.getSlice(values)} label="Copy the state" />
+          )}
+        </>
+      )}
+    </ReadShown>
+  );
+}
