@@ -7,7 +7,7 @@ import { openConsole, type ConsoleStage, type OpenConsole } from './open-console
 
 /*
  * The pictures of docs/how-to/console.md. The test draws each, and looks that the page of docs has it. With
- * GX_WRITE_PICTURES=1 it writes them.
+ * GX_WRITE_PICTURES=1 it writes them; the fonts Inter and JetBrains Mono are the first choice of the page.
  */
 
 const FOLDER = new URL('../../../docs/how-to/pictures/', import.meta.url);
@@ -68,6 +68,23 @@ beforeAll(async () => {
     { phase: 'READY' },
     { phase: 'DEPLOY_FAILED', reason: 'ImagePullFailed', message: 'There is no such image.' },
   );
+  for (const [name, image] of [
+    ['billing', 'billing:2.0.4'],
+    ['legal-review', 'legal-review:0.3.2'],
+    ['tour-guide', 'tour-guide:1.1.0'],
+  ] as const)
+    await create(name, image, serving(name));
+  await create(
+    'translator',
+    'translator:5.2.1',
+    serving('translator', { asleepSince: '2026-01-01T00:00:00Z', conditions: [] }),
+  );
+  await create(
+    'onboarding',
+    'onboarding:1.0.0',
+    { phase: 'AWAITING_DATABASE' },
+    { phase: 'DEPLOYING' },
+  );
   await create('shop', 'shop:4.1.0', serving('shop', { interruptedThreads: 1 }));
   await plane.call('PATCH', `/v2/deployments/${made['shop']?.id}`, {
     body: { source_revision_config: { image_uri: 'registry.example/shop:4.2.0' } },
@@ -105,7 +122,7 @@ async function opened(path: string, shown: string): Promise<OpenConsole> {
 test.each([
   ['list', (): string => '', 'research'],
   ['deployment', (): string => `d/${made['shop']?.id}`, 'CrashLooping'],
-  ['resource', (): string => `d/${made['shop']?.id}/resource`, 'kubectl get'],
+  ['resource', (): string => `d/${made['shop']?.id}/resource`, 'kind: Deployment'],
 ])('the picture "%s" is drawn, and docs have it', async (name, path, shown) => {
   const tab = await opened(path(), shown);
   const { data } = (await tab.session.send('Page.captureScreenshot', { format: 'png' })) as {

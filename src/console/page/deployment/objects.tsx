@@ -118,18 +118,18 @@ function Events({ events, complete }: Pick<FoundObjects, 'events' | 'complete'>)
         <Table heads={['Last seen', 'Type', 'Reason', 'Object', 'Message', 'Count']}>
           {events.map(({ type, reason, note, object, count, last_seen_at: at }, index) => (
             <tr key={index} class={type === 'Warning' ? 'warning' : ''}>
-              <td>
+              <td data-head="Last seen">
                 <Time at={at} />
               </td>
-              <td>{type}</td>
-              <td>{reason}</td>
-              <td class="mono">
+              <td data-head="Type">{type}</td>
+              <td data-head="Reason">{reason}</td>
+              <td class="mono" data-head="Object">
                 {object.kind} {object.name}
               </td>
-              <td class="text">
+              <td class="text" data-head="Message">
                 <FoldedText text={note} />
               </td>
-              <td>{count}</td>
+              <td data-head="Count">{count}</td>
             </tr>
           ))}
         </Table>

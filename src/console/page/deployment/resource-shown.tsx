@@ -6,7 +6,7 @@ import { CopyButton } from '../shell/copy-button.tsx';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { FoldedText } from '../shell/controls.tsx';
+import { FoldedText, Skeleton } from '../shell/controls.tsx';
 import { describeFailure } from '../api/failure-text.ts';
 
 /** The conditions, and the resource as kubectl shows it. */
@@ -31,9 +31,13 @@ export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
         <p>
           <code>{line}</code> <CopyButton text={line} label="Copy the command" />
         </p>
-        <pre tabIndex={0} aria-label="YAML of the resource">
-          {yaml.value}
-        </pre>
+        {yaml.value === '' ? (
+          <Skeleton lines={6} />
+        ) : (
+          <pre tabIndex={0} aria-label="YAML of the resource">
+            {yaml.value}
+          </pre>
+        )}
       </section>
     </>
   );
