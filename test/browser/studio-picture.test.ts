@@ -2,7 +2,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { studioOfDev } from './studio-of-dev.ts';
 
-/* The picture of the studio in README.md. The test draws it. With GX_WRITE_PICTURES=1 it writes it; its font is Inter. */
+/* The picture of the studio in README.md. The test draws it; with GX_WRITE_PICTURES=1 it writes it. */
 
 const FOLDER = new URL('../../docs/how-to/pictures/', import.meta.url);
 const LEAST_BYTES = 10_000;

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { Button } from './controls.tsx';
+import { Button, Skeleton } from './controls.tsx';
 
 /** Returns a part whose code comes when it is shown first. A sentence says that a release has replaced it. */
 export function wrapLazy<Props extends object>(
@@ -17,7 +17,12 @@ export function wrapLazy<Props extends object>(
       );
     }, []);
     if (isMissing.value) return <Missing />;
-    if (part.value === undefined) return <main class="empty" aria-busy="true" />;
+    if (part.value === undefined)
+      return (
+        <div class="deployment">
+          <Skeleton lines={7} />
+        </div>
+      );
     return <part.value.Part {...props} />;
   };
 }

@@ -54,10 +54,10 @@ export function ThreadsPane({ section, turns }: { section: string; turns: number
   );
 }
 
-/** Milliseconds after which the list is read again while the page is seen: others begin threads, too. */
-const EVERY = 20_000;
-
-/** Reads a page of threads, again after each turn of the conversation beside it, and from time to time. */
+/**
+ * Reads a page of threads, again after each turn of the conversation beside it, and when the reader comes back to the
+ * window. It asks nothing while nobody does anything: a page that is left open lets its agent fall asleep.
+ */
 function useThreads(
   status: Signal<string>,
   places: Signal<(PlaceInThreads | undefined)[]>,
@@ -82,11 +82,8 @@ function useThreads(
       }
     };
     void read();
-    const timer = setInterval(() => void (document.hidden || read()), EVERY);
-    return () => {
-      clearInterval(timer);
-      leaving.abort();
-    };
+    addEventListener('focus', () => void read(), { signal });
+    return () => leaving.abort();
   }, [agent, status.value, places.value, turns]);
   return { found, refused };
 }
