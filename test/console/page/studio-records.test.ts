@@ -5,6 +5,7 @@ import {
   buildItemCatalog,
   runCatalog,
   listStoredParts,
+  describeUsage,
   describeWebhook,
   type Catalog,
 } from '../../../src/console/page/studio/records/catalogs.ts';
@@ -43,6 +44,15 @@ test.each([
   [{ state: {}, attempts: 'x' }, ''],
 ])('the webhook %j is shown as "%s"', (status, words) => {
   expect(describeWebhook(status)).toBe(words);
+});
+
+test.each([
+  [null, ''],
+  [{ input: 0, output: 0, cost_usd: null }, '0 in, 0 out'],
+  [{ input: 1234, output: 56, cost_usd: 0.0012 }, '1,234 in, 56 out, $0.001200'],
+  [{ input: 1234, output: 56, cost_usd: 12.345 }, '1,234 in, 56 out, $12.35'],
+])('the usage of a run, %j, is "%s"', (usage, words) => {
+  expect(describeUsage(usage)).toBe(words);
 });
 
 test('ids of a hostile agent stay one part of a path', () => {

@@ -131,6 +131,17 @@ export function describeWebhook(status: unknown): string {
   return `${toText(state)}${after}${toText(error) === '' ? '' : `: ${toText(error)}`}`;
 }
 
+/** Returns the tokens of a run's models, and its price where one is known. Empty where no call was recorded. */
+export function describeUsage(usage: unknown): string {
+  if (typeof usage !== 'object' || usage === null) return '';
+  const { input, output, cost_usd: cost } = usage as Fields;
+  const price = readNumber(cost);
+  const tokens = `${formatCount(input)} in, ${formatCount(output)} out`;
+  return price === undefined ? tokens : `${tokens}, $${price.toFixed(price < 0.01 ? 6 : 2)}`;
+}
+
+const formatCount = (count: unknown): string => (readNumber(count) ?? 0).toLocaleString('en');
+
 const RUN_FIELDS = [
   'run_id',
   'status',
@@ -145,7 +156,7 @@ const RUN_FIELDS = [
 export const runCatalog = (thread: string): Catalog => ({
   things: 'runs',
   path: buildPath('threads', thread, 'runs'),
-  query: { select: [...RUN_FIELDS, 'attempt', 'revision'] },
+  query: { select: [...RUN_FIELDS, 'attempt', 'revision', 'usage'] },
   olderQuery: { select: RUN_FIELDS },
   isPaged: true,
   columns: [
@@ -156,6 +167,7 @@ export const runCatalog = (thread: string): Catalog => ({
     buildTextColumn('Assistant', 'assistant_id'),
     buildTextColumn('Attempts', 'attempt'),
     buildTextColumn('Revision', 'revision'),
+    { head: 'Tokens', cell: ({ usage }) => ({ text: describeUsage(usage) }) },
     { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: describeWebhook(status) }) },
   ],
   whole: ({ run_id: id }) => buildPath('threads', thread, 'runs', toText(id)),
