@@ -30,6 +30,7 @@ const NEEDED: Record<string, unknown> = {
   method: 'agent.getTree',
   name: 'weather',
   schedule: '0 0 1 1 *',
+  user_id: 'nobody',
 };
 
 /** Ends of the paths whose answers wait for a run, or follow one. */

@@ -765,11 +765,16 @@ test('whoever asks for a component by an assistant that they may not see learns 
 });
 
 test('the usage of all callers is for none of them', async () => {
-  const answer = await ask('ann', { method: 'GET', path: '/usage' });
-  expect([answer.status, await answer.json()]).toEqual([
-    403,
-    { detail: "The usage of all callers is for the deployment's own keys." },
-  ]);
+  for (const asked of [
+    { method: 'GET', path: '/usage' },
+    { method: 'POST', path: '/usage/forget', body: { user_id: 'ann' } },
+  ]) {
+    const answer = await ask('ann', asked);
+    expect([answer.status, await answer.json()]).toEqual([
+      403,
+      { detail: "The usage of all callers is for the deployment's own keys." },
+    ]);
+  }
 });
 
 describe('every route', () => {
@@ -792,6 +797,7 @@ describe('every route', () => {
       'POST /mcp',
       'POST /a2a/{assistant_id}',
       'GET /usage',
+      'POST /usage/forget',
       ...cards.map((path) => `GET ${path}`),
       ...ROWS.map(({ route }) => route),
     ];

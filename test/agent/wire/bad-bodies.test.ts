@@ -67,6 +67,7 @@ const NEEDED: Record<string, () => unknown> = {
   threadId: () => known['thread_id'],
   runId: () => 'a-run',
   messages: () => [],
+  user_id: () => 'nobody',
 };
 
 /** Routes of protocols that refuse in a form of their own, each with a message that it takes. */
