@@ -55,15 +55,12 @@ const MEBIBYTE = 1024 * 1024;
 const PER_MINUTE = 6000;
 /** Bytes of its reports: 5 kB for each. To read and check them takes 3 % of a processor. */
 const BYTES_PER_MINUTE = 32 * MEBIBYTE;
-/**
- * Bytes of reports that are read at a time, and the seconds in which each must have come. A byte takes some four while
- * it is read and checked: 12 MiB leave the process below 80 % of its limit beside all reports that it keeps.
- */
+/** Bytes of reports that are read at a time, and the seconds in which each must have come. */
 const UNDER_WAY = {
-  deployment: 2 * MEBIBYTE,
-  address: 4 * MEBIBYTE,
-  namespace: 6 * MEBIBYTE,
-  all: 12 * MEBIBYTE,
+  deployment: 4 * MEBIBYTE,
+  address: 8 * MEBIBYTE,
+  namespace: 12 * MEBIBYTE,
+  all: 24 * MEBIBYTE,
 };
 const SECONDS = 10;
 
