@@ -1,4 +1,4 @@
-import type { ModelCall } from '../../../schema/wire/wall/model-call.ts';
+import { NO_TOKENS, type ModelCall } from '../../../schema/wire/wall/model-call.ts';
 import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
@@ -64,22 +64,14 @@ export async function insertModelCalls(db: Db, calls: StoredCall[]): Promise<voi
 }
 
 function buildRow({ id, start, tokens, cost, ...call }: StoredCall): Record<string, unknown> {
-  const { input = 0, output = 0, ...details } = tokens ?? {};
   return {
     ...call,
     call_id: id,
     started_at: new Date(start),
     cached: call.cached === true,
     reported: tokens !== undefined,
-    input,
-    output,
-    cache_read: 0,
-    cache_write: 0,
-    cache_write_1h: 0,
-    reasoning: 0,
-    audio_in: 0,
-    audio_out: 0,
-    ...details,
+    ...NO_TOKENS,
+    ...tokens,
     cost_nano: cost?.nano,
     cost_from: cost?.from,
   };

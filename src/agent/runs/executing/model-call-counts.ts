@@ -1,4 +1,8 @@
-import type { ModelCall, TokenCounts } from '../../../schema/wire/wall/model-call.ts';
+import {
+  NO_TOKENS,
+  type ModelCall,
+  type TokenCounts,
+} from '../../../schema/wire/wall/model-call.ts';
 import type { StoredCall } from '../../db/usage/model-calls.ts';
 
 /** Models that are counted by name. Names come from graphs, and each one is a series for as long as a process lives. */
@@ -21,16 +25,7 @@ export type ModelCounts = {
 
 const createCounts = (): ModelCounts => ({
   byStatus: { ok: 0, error: 0, cut: 0 },
-  tokens: {
-    input: 0,
-    output: 0,
-    cache_read: 0,
-    cache_write: 0,
-    cache_write_1h: 0,
-    reasoning: 0,
-    audio_in: 0,
-    audio_out: 0,
-  },
+  tokens: { ...NO_TOKENS },
   costNano: 0,
   unreported: 0,
   unpriced: 0,

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { Button, EmptyState } from '../shell/controls.tsx';
 import { CopyButton } from '../shell/copy-button.tsx';
 import type { ChatSession } from './chat/chat-session.ts';
-import { GraphOf } from './chat/graph-panel.tsx';
+import { GraphPanel } from './chat/graph-panel.tsx';
 import { History } from './history/history.tsx';
 import { JsonTree } from './json/json-tree.tsx';
 import { ReadShown } from './records/read-shown.tsx';
@@ -54,17 +54,17 @@ export function Inspector({ session }: { session: ChatSession }) {
         tabIndex={0}
         aria-labelledby={`view-${view.value}`}
       >
-        <ViewShown view={view.value} session={session} />
+        <InspectorView view={view.value} session={session} />
       </div>
     </aside>
   );
 }
 
-function ViewShown({ view, session }: { view: View; session: ChatSession }) {
+function InspectorView({ view, session }: { view: View; session: ChatSession }) {
   const { value: thread } = session.thread;
   if (view === 'graph')
     return session.assistant.value === '' ? null : (
-      <GraphOf key={session.assistant.value} session={session} />
+      <GraphPanel key={session.assistant.value} session={session} />
     );
   if (thread === undefined)
     return (
@@ -73,7 +73,7 @@ function ViewShown({ view, session }: { view: View; session: ChatSession }) {
       </EmptyState>
     );
   const key = `${thread} ${session.turns.value}`;
-  if (view === 'state') return <StateOf key={key} thread={thread} />;
+  if (view === 'state') return <StateView key={key} thread={thread} />;
   if (view === 'runs') return <Runs key={key} thread={thread} />;
   return view === 'storage' ? (
     <StorageOfThread key={key} thread={thread} />
@@ -86,7 +86,7 @@ function ViewShown({ view, session }: { view: View; session: ChatSession }) {
 const COPIED = 1_000_000;
 
 /** The newest state of a thread. */
-function StateOf({ thread }: { thread: string }) {
+function StateView({ thread }: { thread: string }) {
   const { agent } = useStudio();
   const read = useRead(
     async (signal) => {

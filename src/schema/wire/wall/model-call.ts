@@ -35,6 +35,18 @@ export const TokenCounts = Type.Object({
 });
 export type TokenCounts = Static<typeof TokenCounts>;
 
+/** No tokens of any kind: sums begin with it, and a kind that a call does not report is so. */
+export const NO_TOKENS: Required<TokenCounts> = {
+  input: 0,
+  output: 0,
+  cache_read: 0,
+  cache_write: 0,
+  cache_write_1h: 0,
+  reasoning: 0,
+  audio_in: 0,
+  audio_out: 0,
+};
+
 export const ModelCall = Type.Object({
   /** LangChain's id of the call: a UUID, unless the graph has given it another one. */
   id: Name,

@@ -29,14 +29,14 @@ export function Chat({ session }: { session: ChatSession }) {
           </details>
         )}
         <Fault text={session.refused.value} />
-        {mayAct ? <WayIn session={session} /> : <ReaderNote session={session} />}
+        {mayAct ? <ReplyArea session={session} /> : <ReaderNote session={session} />}
       </div>
     </div>
   );
 }
 
 /** One field at a time: that of the questions as long as they are open, unless the reader asks for the other one. */
-function WayIn({ session }: { session: ChatSession }) {
+function ReplyArea({ session }: { session: ChatSession }) {
   const asked = session.questions.value.map(({ id }) => id).join(' ');
   const passedOver = useSignal<string | undefined>(undefined);
   const isAsked = session.questions.value.length > 0 && !session.isBusy.value;
@@ -49,7 +49,7 @@ function WayIn({ session }: { session: ChatSession }) {
             <Button class="plain" label="Answer it" press={() => (passedOver.value = undefined)} />
           </p>
         )}
-        <Stopped session={session} />
+        <BreakpointNotice session={session} />
         <Composer session={session} />
       </>
     );
@@ -82,7 +82,7 @@ function ReaderNote({ session }: { session: ChatSession }) {
 }
 
 /** The node before which a thread rests. */
-function Stopped({ session }: { session: ChatSession }) {
+function BreakpointNotice({ session }: { session: ChatSession }) {
   const { questions, isBusy, next } = session;
   if (isBusy.value || questions.value.length > 0 || next.value.length === 0) return null;
   return (
@@ -126,7 +126,7 @@ function Messages({ session }: { session: ChatSession }) {
   const { messages, nested } = session.live.value;
   const { first, shown } = takeLastMessages(messages);
   if (shown.length === 0 && nested.length === 0)
-    return session.isRead.value ? <Beginning session={session} /> : <Skeleton lines={4} />;
+    return session.isRead.value ? <EmptyChat session={session} /> : <Skeleton lines={4} />;
   const listBehind = (at: number): NestedMessages[] =>
     nested.filter(
       (one) => Math.min(Math.max(0, one.behind - first), messages.length - first) === at,
@@ -153,7 +153,7 @@ function Messages({ session }: { session: ChatSession }) {
 }
 
 /** An empty conversation: how to begin it, with an input that fits the graph. */
-function Beginning({ session }: { session: ChatSession }) {
+function EmptyChat({ session }: { session: ChatSession }) {
   const { mayAct } = useStudio();
   const { value: fields } = session.fields;
   const message = buildFirstMessage(fields);

@@ -123,13 +123,13 @@ function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean 
         onKeyDown={press}
       />
       {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
-      <Go session={session} />
+      <SendButton session={session} />
     </form>
   );
 }
 
 /** Sends; as long as a run is under way, it stops that. */
-function Go({ session }: { session: ChatSession }) {
+function SendButton({ session }: { session: ChatSession }) {
   if (session.isBusy.value)
     return (
       <Button
@@ -175,7 +175,7 @@ function FormInput({ session, fields }: { session: ChatSession; fields: readonly
         faults={faults.value}
         change={(changed) => (texts.value = changed)}
       />
-      <Go session={session} />
+      <SendButton session={session} />
     </form>
   );
 }

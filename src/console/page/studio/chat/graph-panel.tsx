@@ -14,7 +14,7 @@ import {
 } from '../drawing/layered-graph.ts';
 
 /** The drawing of the assistant's graph, with the work of its nodes. */
-export function GraphOf({ session }: { session: ChatSession }) {
+export function GraphPanel({ session }: { session: ChatSession }) {
   const { agent } = useStudio();
   const drawn = useSignal<DrawnGraph | undefined>(undefined);
   const refused = useSignal<string | undefined>(undefined);

@@ -30,7 +30,7 @@ export function History({ thread, changed }: { thread: string; changed: () => vo
       {checkpoints.value !== undefined && checkpoints.value.length > 0 && (
         <CheckpointList travel={travel} checkpoints={checkpoints.value} />
       )}
-      <Chosen travel={travel} changed={changed} />
+      <ChosenStep travel={travel} changed={changed} />
       {state.value !== undefined && state.value.fault !== '' && (
         <Fault
           text={`The graph refuses this state, so it can only run from an earlier one. ${state.value.fault}`}
@@ -44,7 +44,7 @@ export function History({ thread, changed }: { thread: string; changed: () => vo
   );
 }
 
-function Chosen({ travel, changed }: { travel: TimeTravel; changed: () => void }) {
+function ChosenStep({ travel, changed }: { travel: TimeTravel; changed: () => void }) {
   const { value: chosen } = travel.chosen;
   if (chosen === undefined) return null;
   return (
@@ -53,12 +53,12 @@ function Chosen({ travel, changed }: { travel: TimeTravel; changed: () => void }
         Made <Time at={chosen.madeAt} />.{' '}
         {chosen.next.length > 0 ? `Next: ${formatNames(chosen.next)}.` : 'Nothing follows.'}
       </p>
-      <Ways travel={travel} changed={changed} />
+      <StepActions travel={travel} changed={changed} />
     </>
   );
 }
 
-function Ways({ travel, changed }: { travel: TimeTravel; changed: () => void }) {
+function StepActions({ travel, changed }: { travel: TimeTravel; changed: () => void }) {
   const { mayAct, readOnly, go } = useStudio();
   const page = usePage();
   const isWriting = useSignal(false);

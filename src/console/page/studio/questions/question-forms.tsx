@@ -69,7 +69,7 @@ function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
     return (
       <fieldset>
         <legend>Waiting for your answer</legend>
-        <Asked value={asked.value} />
+        <QuestionValue value={asked.value} />
         <TextAnswer
           label="Answer, in words or as JSON"
           draft={draft}
@@ -124,7 +124,7 @@ const LONGEST_NAME = 40;
 const SPOKEN = ['question', 'message', 'prompt', 'text'];
 
 /** A question in words, and the texts beside it, as graphs ask most; anything else is shown as it is. */
-function Asked({ value }: { value: unknown }) {
+function QuestionValue({ value }: { value: unknown }) {
   const fields = Object.entries(readAnswerFields(value));
   const isPlain = fields.length > 0 && fields.every(([, one]) => typeof one === 'string');
   if (!isPlain)
