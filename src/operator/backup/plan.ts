@@ -24,6 +24,8 @@ import { buildArchiveMount } from '../database/own/archive-mount.ts';
 import type { WorkloadSpec } from '../objects/workload-spec.ts';
 
 const MINUTE = 60_000;
+/** Milliseconds to which the name of a backup gives its moment. */
+const SECOND = 1000;
 /** Minutes before a failed backup is tried again. They double with each failure, up to four hours. */
 const AGAIN = 15;
 const MOST_DOUBLED = 4;
@@ -164,11 +166,14 @@ function filterCopies(
   if (!isArchived({ spec })) return [];
   const { archivedSince, restoredAt = archivedSince } = status;
   const since = Math.max(...[archivedSince, restoredAt].map((time) => Date.parse(time ?? '')));
-  // A name has whole seconds.
   return good.filter(
-    (one) => one.spec.method === 'continuous' && parseBackupTime(one.spec.backup) + 1000 > since,
+    (one) => one.spec.method === 'continuous' && parseBackupTime(one.spec.backup) + SECOND > since,
   );
 }
+
+/** Returns true if a backup began after the data of a moment had taken its place, or if none ever did. */
+const isBegunSince = ({ spec }: BackupResource, restoredAt: string | undefined): boolean =>
+  restoredAt === undefined || parseBackupTime(spec.backup) + SECOND > Date.parse(restoredAt);
 
 /** Returns the sentence on a target that the installation does not have. */
 export function describeTargetFault(
@@ -194,13 +199,16 @@ type BackupHistory = BackupFacts & {
 
 /** Returns when the next backup is due by the schedule: the first at once, a failed one again after a while. */
 function chooseDueTime(
-  { metadata }: DeploymentResource,
+  { metadata, status }: DeploymentResource,
   spec: BackupSpec,
   { over, last, isFirstCopy, now }: BackupHistory,
 ): Date | undefined {
   // The log is worth nothing without a copy.
   if (spec.schedule === undefined && !isFirstCopy) return undefined;
-  const failures = over.slice(last === undefined ? 0 : over.indexOf(last) + 1);
+  // One that was under way while the data was replaced lost its database to that, and says nothing of the next.
+  const failures = over
+    .slice(last === undefined ? 0 : over.indexOf(last) + 1)
+    .filter((one) => isBegunSince(one, status?.restoredAt));
   const newest = failures.at(-1);
   if (newest !== undefined)
     return chooseRetryTime(parseBackupTime(newest.spec.backup), failures.length);

@@ -104,6 +104,21 @@ describe('a backup is due', () => {
     expect(planAt('2026-11-26T03:00:00Z', more).dueAt).toEqual(at('2026-11-26T03:45:00Z'));
   });
 
+  test('at once where the data has been replaced, though the copy under way until then has failed', () => {
+    const failed = { ...record('2026-11-26T02:00:00Z', 'Failed') };
+    const copies = [{ ...failed, spec: { ...failed.spec, method: 'continuous' as const } }];
+    const made = chat({ method: 'continuous' });
+    const replacedAt = (restoredAt: string) =>
+      planAt('2026-11-26T02:01:00Z', copies, {
+        deployment: {
+          ...made,
+          status: { ...made.status, archivedSince: '2026-11-25T00:00:00Z', restoredAt },
+        },
+      }).isDue;
+    expect(replacedAt('2026-11-26T02:00:37Z')).toBe(true);
+    expect(replacedAt('2026-11-26T01:59:00Z')).toBe(false);
+  });
+
   test('of a database that sleeps only if it has been awake since the last one', () => {
     const backups = [record('2026-11-26T02:50:00Z', 'Succeeded')];
     expect(
