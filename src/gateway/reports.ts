@@ -10,7 +10,10 @@ import { LastReports, type KeptEntry } from '../work/last-reports.ts';
 import type { BytesBounds } from '../http/limits/kept-bytes.ts';
 
 /** `counts`: those of its runs, as JSON, which take a fifth of the memory that they would as objects. */
-type StoredReport = KeptEntry & { deployment: string; number: number; counts: string | undefined };
+type StoredReport = KeptEntry & { number: number; counts: string | undefined };
+
+/** The place of a report among all. It holds nothing of the report, which a newer one may have replaced. */
+type Arrival = { number: number; at: number; deployment: string; from: string };
 
 export type ReportBounds = BytesBounds & {
   /** Characters of a page, beyond which the next report is in another one. */
@@ -33,7 +36,7 @@ const REPLACED = 1000;
  */
 export class Reports {
   readonly #kept: LastReports<StoredReport>;
-  #arrivals: StoredReport[] = [];
+  #arrivals: Arrival[] = [];
   #number = 0;
   readonly #instance: string;
   readonly #clock: () => number;
@@ -76,17 +79,9 @@ export class Reports {
         ? undefined
         : JSON.stringify(some.map(toFlatCounts));
     const { from } = report;
-    const kept = {
-      deployment,
-      from,
-      report,
-      at,
-      extra: counts?.length ?? 0,
-      counts,
-      number: (this.#number += 1),
-    };
-    this.#kept.keep(deployment, kept);
-    this.#arrivals.push(kept);
+    const number = (this.#number += 1);
+    this.#kept.keep(deployment, { from, report, at, extra: counts?.length ?? 0, counts, number });
+    this.#arrivals.push({ number, at, deployment, from });
     this.#dropBefore(at - REPORT_LIFE * 1000);
   }
 
@@ -117,8 +112,9 @@ export class Reports {
     let last = this.#number;
     for (let at = this.#findFirstAfter(after); at < this.#arrivals.length; at += 1) {
       const arrival = this.#arrivals[at]!;
-      if (!this.#isCurrent(arrival)) continue;
-      const text = formatReport(arrival, now);
+      const current = this.#findReport(arrival);
+      if (current === undefined) continue;
+      const text = formatReport(current, now);
       if (room < text.length && room < this.#page) {
         last = arrival.number - 1;
         break;
@@ -147,17 +143,20 @@ export class Reports {
     return from;
   }
 
-  #isCurrent(arrival: StoredReport): boolean {
-    return this.#kept.get(arrival.deployment, arrival.from) === arrival;
+  /** Returns the report that arrived then, unless a newer one has replaced it. */
+  #findReport({ deployment, from, number }: Arrival): StoredReport | undefined {
+    const report = this.#kept.get(deployment, from);
+    return report?.number === number ? report : undefined;
   }
 
   #dropBefore(before: number): void {
     const past = this.#arrivals.findIndex(({ at }) => at >= before);
     const old = this.#arrivals.splice(0, past === -1 ? this.#arrivals.length : past);
     for (const arrival of old)
-      if (this.#isCurrent(arrival)) this.#kept.drop(arrival.deployment, arrival.from);
+      if (this.#findReport(arrival) !== undefined)
+        this.#kept.drop(arrival.deployment, arrival.from);
     if (this.#arrivals.length > 2 * this.#kept.count + REPLACED)
-      this.#arrivals = this.#arrivals.filter((one) => this.#isCurrent(one));
+      this.#arrivals = this.#arrivals.filter((one) => this.#findReport(one) !== undefined);
   }
 }
 
