@@ -22,6 +22,17 @@ type Result = {
   lastErrors: string;
   /** Seconds of its files when it last ran here. */
   previousFiles: Outcome['files'];
+  /** Of vitest, if it came so far. */
+  outcome: Outcome | undefined;
+};
+
+const NO_OUTCOME: Outcome = {
+  passed: 0,
+  failed: 0,
+  skipped: 0,
+  leftOut: 0,
+  failures: [],
+  files: [],
 };
 
 /** Runs the named suites, even after a failure, and ends with a summary of passed and failed tests. */
@@ -78,7 +89,9 @@ async function run(check: Check): Promise<Result> {
   printLine(`    ${code === 0 ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
   const lastErrors = output.trimEnd().slice(-LAST_ERRORS_CHARACTERS);
   const busy = computeBusyPercent(before);
-  return { check, ok: code === 0, seconds, busy, lastErrors, previousFiles };
+  // Read at once: a later check of the same project writes over it.
+  const outcome = readReport(check);
+  return { check, ok: code === 0, seconds, busy, lastErrors, previousFiles, outcome };
 }
 
 type ProcessorTime = { idle: number; all: number };
@@ -134,16 +147,14 @@ const reportFile = (check: Check): string => getOutcomePath(check.name.replace('
 
 type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped' | 'leftOut'>;
 
-const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0, leftOut: 0 };
-
 /**
  * Returns the counts of a result. A tool counts as one. A vitest run counts as its tests, or as one failure if it ended
  * without a report.
  */
-function countTests({ check, ok }: Result): Counts {
+function countTests({ check, ok, outcome = NO_OUTCOME }: Result): Counts {
   if (check.vitest !== true)
     return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, leftOut: 0 };
-  const { passed, failed, skipped, leftOut } = readReport(check) ?? NOTHING;
+  const { passed, failed, skipped, leftOut } = outcome;
   return { passed, failed: Math.max(failed, ok ? 0 : 1), skipped, leftOut };
 }
 
@@ -161,16 +172,16 @@ const SECONDS_FILE = '.run/test/seconds.json';
 /** Seconds from which a suite's slowest files are named. */
 const LONG = 60;
 
-const listSlowest = ({ check }: Result): string[] =>
-  (readReport(check)?.files ?? []).slice(0, 5).map(([file, seconds]) => `${file} ${seconds} s`);
+const listSlowest = ({ outcome = NO_OUTCOME }: Result): string[] =>
+  outcome.files.slice(0, 5).map(([file, seconds]) => `${file} ${seconds} s`);
 
 /** A file is slower if it takes so many times as long as last time, and so many seconds more. */
 const SLOWER = { times: 1.5, seconds: 5 };
 
 /** Returns the files that took much longer than when the suite last ran here, with both times. */
-function listSlower({ check, previousFiles }: Result): string[] {
+function listSlower({ outcome = NO_OUTCOME, previousFiles }: Result): string[] {
   const previous = new Map(previousFiles);
-  return (readReport(check)?.files ?? []).flatMap(([file, seconds]) => {
+  return outcome.files.flatMap(([file, seconds]) => {
     const before = previous.get(file) ?? seconds;
     return seconds > before * SLOWER.times && seconds > before + SLOWER.seconds
       ? [`${file} ${seconds} s (${before} s)`]
@@ -179,14 +190,14 @@ function listSlower({ check, previousFiles }: Result): string[] {
 }
 
 /** Returns a text for each failure. A run without a report, such as one whose cluster did not start, has its errors. */
-function listFailures({ check, ok, lastErrors }: Result): string[] {
+function listFailures({ check, ok, lastErrors, outcome = NO_OUTCOME }: Result): string[] {
   if (check.vitest !== true) return [];
-  const { failures } = readReport(check) ?? { failures: [] };
+  const { failures } = outcome;
   return ok || failures.length > 0 ? failures : [`FAILED ${check.name}\n${lastErrors}`];
 }
 
 function report(results: Result[]): void {
-  const total: Counts = { ...NOTHING };
+  const total: Counts = { passed: 0, failed: 0, skipped: 0, leftOut: 0 };
   printLine('');
   for (const result of results) {
     const { passed, failed, skipped, leftOut } = countTests(result);
