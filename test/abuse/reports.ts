@@ -16,8 +16,8 @@ import { tell } from './tell.ts';
 import { startWatched, type WatchedServer } from './watched-server.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** Megabytes of heap that Node takes where the memory is limited as the chart limits it: half of that. */
-const HEAP = { gateway: 160, follower: 320 };
+/** Megabytes of heap that Node takes as the chart limits it: 35 % of the memory of the gateway, else half of it. */
+const HEAP = { gateway: 112, follower: 320 };
 /** Mebibytes: 80 % of the limits that the chart gives. */
 const MEMORY = { gateway: 256, follower: 512 };
 /** Milliseconds: the longest block of the event loop, and the looks of which 99 in 100 take less. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readOperatorConfig } from '../../src/config/platform/operator.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
@@ -45,6 +46,17 @@ test('Services of the namespace put no variables into any pod of the platform', 
   );
   expect(specs.length).toBeGreaterThanOrEqual(4);
   for (const spec of specs) expect(spec).toMatchObject({ enableServiceLinks: false });
+});
+
+test('the gateway starts as its image does, with a smaller heap', async () => {
+  const { command = [] } = template(await render.chart({}), 'gx-gateway').spec.containers[0]!;
+  const [, entry = '[]'] =
+    /^FROM cluster-app AS gx-platform$[^]*?^ENTRYPOINT (.+)$/m.exec(
+      readFileSync('Dockerfile', 'utf8'),
+    ) ?? [];
+  const isHeap = (word: string): boolean => word.startsWith('--max-old-space-size-percentage=');
+  expect(command.filter((word) => !isHeap(word))).toEqual(JSON.parse(entry));
+  expect(command.some(isHeap)).toBe(true);
 });
 
 describe.each(Object.entries(SECTIONS))('%s', (section, name) => {

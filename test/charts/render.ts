@@ -15,6 +15,7 @@ export type PodSpec = {
   containers: {
     name: string;
     image: string;
+    command?: string[];
     args?: string[];
     env: { name: string; value?: string }[];
     [field: string]: unknown;
