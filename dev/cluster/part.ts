@@ -8,7 +8,7 @@ export type Part = {
   for: 'node' | 'kind' | 'images' | 'release' | 'tests';
   from: GoBuild | DebianPackage | UnpackedPackage;
   /** Where its programs are compiled already for some machines. Others compile them. */
-  ready?: NpmPrograms;
+  ready?: NpmPrograms | DebianPrograms;
   /** The native node's work for it. A part without any only provides tools. */
   runs?: readonly NodePart[];
 };
@@ -59,6 +59,7 @@ export type UnpackedPackage = {
 
 /** Programs in a zip archive of an npm package, whose hash is that of package-lock.json files. */
 export type NpmPrograms = {
+  kind: 'npm';
   package: string;
   version: string;
   integrity: string;
@@ -67,6 +68,20 @@ export type NpmPrograms = {
   archive: string;
   /** Program -> its path in the archive. */
   files: Readonly<Record<string, string>>;
+};
+
+/**
+ * Programs of a package of a newer Debian than the machine's. Nothing that the package depends on comes with it, so
+ * they run where the machine's own C library is new enough for them.
+ */
+export type DebianPrograms = {
+  kind: 'debian-programs';
+  package: string;
+  suite: string;
+  /** Program -> its path in the package. */
+  files: Readonly<Record<string, string>>;
+  /** The program that says its version at `--version`, and the major version that it must have. */
+  checked: { program: string; major: number };
 };
 
 /** Returns the tools that a part provides. */

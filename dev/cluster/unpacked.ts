@@ -1,12 +1,11 @@
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProcess, canRun } from '../commands.ts';
-import { extendEnvironment } from '../env.ts';
 import { MissingRequirement } from '../errors.ts';
-import { readDebianMirror } from '../images/native/mirror.ts';
 import { runLocked } from '../lock.ts';
 import type { Report } from '../steps.ts';
+import { openDebianArchive } from './debian-archive.ts';
 import { cacheFolder } from './go-cache.ts';
 import { makeCachedFolder } from './make-cached-folder.ts';
 import type { UnpackedPackage } from './part.ts';
@@ -46,28 +45,7 @@ async function unpack(
   folder: string,
 ): Promise<void> {
   const work = join(folder, 'apt');
-  for (const part of ['state/lists/partial', 'cache/archives/partial'])
-    await mkdir(join(work, part), { recursive: true });
-  const [mirror = 'http://deb.debian.org/debian'] = readDebianMirror();
-  await writeFile(
-    join(work, 'sources.list'),
-    `deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror} ${suite} main\n`,
-  );
-  // Nothing counts as installed, so apt fetches the C library, too.
-  await writeFile(join(work, 'status'), '');
-  const settings = {
-    'Dir::Etc::sourcelist': join(work, 'sources.list'),
-    'Dir::Etc::sourceparts': '/dev/null',
-    'Dir::State': join(work, 'state'),
-    'Dir::State::status': join(work, 'status'),
-    'Dir::Cache': join(work, 'cache'),
-    'APT::Sandbox::User': 'root',
-  };
-  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
-  const env = extendEnvironment({ DEBIAN_FRONTEND: 'noninteractive' });
-  const runApt = (...args: string[]): Promise<string> =>
-    runProcess('apt-get', ['-qq', ...options, ...args], { env });
-  await runApt('update');
+  const runApt = await openDebianArchive(work, suite);
   await runApt('install', '--download-only', '-y', '--no-install-recommends', name, ...beside);
   for (const file of globSync(join(work, 'cache/archives/*.deb')))
     await runProcess('dpkg-deb', ['-x', file, join(folder, 'root')]);

@@ -80,7 +80,7 @@ async function build({ engine, image, prepared, report }: Work, reference: strin
   const bases = await prepared();
   if (await engine.has(reference)) return;
   const started = performance.now();
-  const { buildArguments, stages } = await ensureParent({ engine, image, prepared, report });
+  const { buildArguments, stages } = await ensureParents({ engine, image, prepared, report });
   report(`${image.name}: building`);
   const given = { buildArguments: { ...bases, ...buildArguments }, stages };
   await engine.build({
@@ -92,15 +92,16 @@ async function build({ engine, image, prepared, report }: Work, reference: strin
   report(`${image.name}: built in ${formatSecondsSince(started)}`);
 }
 
-async function ensureParent({
+async function ensureParents({
   image,
   ...work
 }: Work): Promise<Pick<Build, 'buildArguments' | 'stages'>> {
-  const { parent } = image;
-  if (parent === undefined) return { buildArguments: {}, stages: {} };
-  const reference = buildImageReference(parent.image, work.engine.base);
-  await build({ ...work, image: parent.image }, reference);
-  return 'stage' in parent
-    ? { buildArguments: {}, stages: { [parent.stage]: reference } }
-    : { buildArguments: { [parent.argument]: reference }, stages: {} };
+  const given: Pick<Build, 'buildArguments' | 'stages'> = { buildArguments: {}, stages: {} };
+  for (const parent of image.parents ?? []) {
+    const reference = buildImageReference(parent.image, work.engine.base);
+    await build({ ...work, image: parent.image }, reference);
+    if ('stage' in parent) given.stages[parent.stage] = reference;
+    else given.buildArguments[parent.argument] = reference;
+  }
+  return given;
 }

@@ -29,6 +29,7 @@ export const buildah: Engine = {
     const ignore = join(root, `${image.dockerfile}.dockerignore`);
     await runWithPackageSettings({ withCache: true }, async (settings) => {
       const args = [
+        `--layers=${image.isWhole !== true}`,
         ...settings,
         ...target,
         ...toBuildArguments(buildArguments),
@@ -79,7 +80,15 @@ async function buildFolder({
   report,
 }: FolderBuild): Promise<void> {
   await runBuild(
-    [...toBuildArguments(buildArguments), '--file', dockerfile, '--tag', reference, folder],
+    [
+      '--layers=false',
+      ...toBuildArguments(buildArguments),
+      '--file',
+      dockerfile,
+      '--tag',
+      reference,
+      folder,
+    ],
     folder,
     report,
   );
@@ -98,7 +107,6 @@ async function runBuild(
     'build',
     '--isolation',
     'chroot',
-    '--layers',
     '--pull=false',
     '--format',
     'oci',

@@ -15,18 +15,23 @@ export type Image = {
   target?: string;
   context: string;
   inputs: readonly string[];
-  /** The image that `FROM` names by a build argument, or as a stage of the same Dockerfile. */
+  /** True if a change of its files changes its first steps, so that to keep the result of each step is lost work. */
+  isWhole?: true;
   /** A further image that the Dockerfile takes as a build argument. */
   base?: BaseName;
-  parent?: { image: Image } & ({ argument: string } | { stage: string });
+  /** Images that the Dockerfile names by a build argument, or that are stages of the same Dockerfile. */
+  parents?: readonly Parent[];
 };
+type Parent = { image: Image } & ({ argument: string } | { stage: string });
 
 export const root = join(import.meta.dirname, '..', '..');
 
-const buildProduct = (image: Pick<Image, 'name' | 'inputs' | 'parent' | 'base'>): Image => ({
+const buildProduct = (
+  image: Pick<Image, 'name' | 'inputs' | 'isWhole' | 'parents' | 'base'>,
+): Image => ({
   dockerfile: 'Dockerfile',
   context: '.',
-  target: image.name.replace(/^gx-((\w+-)?app)$/, '$1'),
+  target: image.name.replace(/^gx-((\w+-)?app|modules)$/, '$1'),
   ...image,
 });
 
@@ -34,20 +39,35 @@ const buildProduct = (image: Pick<Image, 'name' | 'inputs' | 'parent' | 'base'>)
 const PYTHON_LOCK = 'python/image/requirements.txt';
 
 // These stages are images of their own, because finding them unchanged would take reading all packages each time.
+const modules = buildProduct({
+  name: 'gx-modules',
+  inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc'],
+  isWhole: true,
+});
+const withModules = { stage: 'modules', image: modules };
 const app = buildProduct({
   name: 'gx-app',
-  inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc', 'dev/images/sbom'],
+  inputs: [...modules.inputs, 'dev/images/sbom'],
+  isWhole: true,
+  parents: [withModules],
 });
 const onApp = { stage: 'app', image: app };
-const clusterApp = buildProduct({ name: 'gx-cluster-app', inputs: app.inputs, parent: onApp });
+const clusterApp = buildProduct({
+  name: 'gx-cluster-app',
+  inputs: app.inputs,
+  isWhole: true,
+  parents: [withModules, onApp],
+});
 
 const postgres = buildProduct({
   name: 'gx-postgres',
   inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'],
+  isWhole: true,
 });
 const valkey = buildProduct({
   name: 'gx-valkey',
   inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'],
+  isWhole: true,
 });
 const LATER_POSTGRES = 'dev/images/later-postgres.Dockerfile';
 const laterPostgres: Image = {
@@ -55,44 +75,44 @@ const laterPostgres: Image = {
   dockerfile: LATER_POSTGRES,
   context: '.',
   inputs: [LATER_POSTGRES],
-  parent: { argument: 'POSTGRES', image: postgres },
+  parents: [{ argument: 'POSTGRES', image: postgres }],
 };
 const platform = buildProduct({
   name: 'gx-platform',
   inputs: ['src', 'crds', 'dev/console', 'dev/reference'],
-  parent: { stage: 'cluster-app', image: clusterApp },
+  parents: [{ stage: 'cluster-app', image: clusterApp }],
 });
 const builder = buildProduct({
   name: 'gx-builder',
   inputs: ['src', 'dev/images/tools', PYTHON_LOCK],
-  parent: onApp,
+  parents: [withModules, onApp],
 });
 const buildkit = buildProduct({
   name: 'gx-buildkit',
   inputs: ['dev/cluster/parts/buildkit'],
   base: 'BUILDKIT',
-  parent: { stage: 'gx-builder', image: builder },
+  parents: [{ stage: 'gx-builder', image: builder }],
 });
-const agentApp = buildProduct({ name: 'gx-agent-app', inputs: [], parent: onApp });
+const agentApp = buildProduct({ name: 'gx-agent-app', inputs: [], parents: [onApp] });
 const agentServer = buildProduct({
   name: 'gx-agent-server',
   inputs: ['src', 'python/gx_runner'],
-  parent: { stage: 'agent-app', image: agentApp },
+  parents: [{ stage: 'agent-app', image: agentApp }],
 });
 const pythonApp = buildProduct({
   name: 'gx-python-app',
   inputs: [PYTHON_LOCK, 'dev/images/sbom'],
-  parent: { stage: 'agent-app', image: agentApp },
+  parents: [{ stage: 'agent-app', image: agentApp }],
 });
 const agentServerPython = buildProduct({
   name: 'gx-agent-server-python',
   inputs: agentServer.inputs,
-  parent: { stage: 'python-app', image: pythonApp },
+  parents: [{ stage: 'python-app', image: pythonApp }],
 });
 const agentServerCli = buildProduct({
   name: 'gx-agent-server-cli',
   inputs: ['dev/images/cli'],
-  parent: { stage: 'gx-agent-server-python', image: agentServerPython },
+  parents: [{ stage: 'gx-agent-server-python', image: agentServerPython }],
 });
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */
@@ -127,7 +147,7 @@ function buildExample(folder: string): Image {
     dockerfile,
     context,
     inputs: [dockerfile, context],
-    parent: { argument: 'AGENT_SERVER', image: isPython ? agentServerPython : agentServer },
+    parents: [{ argument: 'AGENT_SERVER', image: isPython ? agentServerPython : agentServer }],
   };
 }
 
@@ -148,8 +168,8 @@ export function chooseImages(names: readonly string[] | undefined): Image[] {
  */
 function computeKey(image: Image, base: string): string {
   // An archive has the whole reference in it, so its key changes with the registry, too.
-  const parent = image.parent === undefined ? NO_REGISTRY : computeKey(image.parent.image, base);
-  return hashContent(root, image.inputs, [base, parent, image.target ?? '']);
+  const parents = (image.parents ?? []).map((parent) => computeKey(parent.image, base));
+  return hashContent(root, image.inputs, [NO_REGISTRY, base, ...parents, image.target ?? '']);
 }
 
 /**

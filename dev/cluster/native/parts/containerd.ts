@@ -32,13 +32,14 @@ export const containerd: NodePart = {
 
 function formatContainerdConfig({ layout, runc, snapshotter }: NodeSetup): string {
   const { containerdRoot, containerdSocket, cniConfig } = getStatePaths(layout);
-  return `version = 4
+  // Version 3 is read by all of 2.x.
+  return `version = 3
 imports = []
 root = "${containerdRoot}"
 state = "/run/containerd"
 disabled_plugins = ["io.containerd.nri.v1.nri"]
 
-[plugins."io.containerd.server.v1.grpc"]
+[grpc]
 address = "${containerdSocket}"
 
 [plugins."io.containerd.internal.v1.opt"]
