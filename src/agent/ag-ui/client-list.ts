@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseJsonOr, type Json } from '../../schema/json.ts';
 import {
-  buildClientMessage,
+  buildClientMessages,
   buildToolMessageId,
-  readMessages,
+  mapOwnAnswers,
   type ClientMessage,
   readString,
 } from './messages.ts';
@@ -28,7 +28,7 @@ export class ClientList {
   /** The calls that the client knows. It has the arguments of a closed one, and the result of an answered one. */
   readonly #calls = new Map<string, 'open' | 'closed' | 'answered'>();
   /** The ids that the client gave to its own answers, by call. */
-  readonly #ownAnswers = new Map<string, string>();
+  readonly #ownAnswers: ReadonlyMap<string, string>;
 
   readonly isOld: boolean;
 
@@ -39,10 +39,8 @@ export class ClientList {
     this.#before = new Set(this.#shown.keys());
     for (const message of messages)
       for (const { id } of getCalls(message)) this.#calls.set(id, 'closed');
-    for (const message of messages.filter(({ role }) => role === 'tool')) {
-      this.#ownAnswers.set(readString(message['toolCallId']), message.id);
-      this.#calls.set(readString(message['toolCallId']), 'answered');
-    }
+    this.#ownAnswers = mapOwnAnswers(messages);
+    for (const callId of this.#ownAnswers.keys()) this.#calls.set(callId, 'answered');
   }
 
   has(id: string): boolean {
@@ -112,7 +110,7 @@ export class ClientList {
 
   /** Returns the lists that make the client's one that of a thread's state; none where it is that already. */
   findCorrections(values: unknown): ClientMessage[][] {
-    const now = readMessages(values).flatMap((message) => buildClientMessage(message, this) ?? []);
+    const now = buildClientMessages(values, this);
     const after = now.map(readCompared);
     const isRight = this.#readOrders().every((order) =>
       isDeepStrictEqual(order.filter(isOfThread).map(readCompared), after),

@@ -218,6 +218,32 @@ export function buildClientMessage(
   }
 }
 
+/**
+ * Returns the messages of a state as clients get them. A call may have more answers than one, where a run was stopped
+ * before it had stored the first: each has an id of its own.
+ */
+export function buildClientMessages(values: unknown, reader: ClientReader): ClientMessage[] {
+  const counts = new Map<unknown, number>();
+  return readMessages(values).flatMap((message) => {
+    const client = buildClientMessage(message, reader);
+    if (client?.role !== 'tool') return client ?? [];
+    const count = (counts.get(client['toolCallId']) ?? 0) + 1;
+    counts.set(client['toolCallId'], count);
+    return count === 1 ? client : { ...client, id: `${client.id}-${count}` };
+  });
+}
+
+/** Returns the ids that a client gave to answers, by their calls: of several answers to one call, the first's. */
+export function mapOwnAnswers(
+  messages: readonly { id: string; role: string; toolCallId?: unknown }[],
+): Map<string, string> {
+  const own = new Map<string, string>();
+  for (const { id, role, toolCallId } of messages)
+    if (role === 'tool' && typeof toolCallId === 'string' && !own.has(toolCallId))
+      own.set(toolCallId, id);
+  return own;
+}
+
 export type ReadCall = { id: string; name: string; args: Json };
 
 /** Returns the calls of tools that a message of the state makes. */

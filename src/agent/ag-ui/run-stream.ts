@@ -17,8 +17,9 @@ import type { AgUiEvent, RunOutcome } from './events.ts';
 import { AgUiFold, type ClientView } from './fold.ts';
 import { buildInterrupts, readQuestions } from './interrupts.ts';
 import {
-  buildClientMessage,
+  buildClientMessages,
   buildToolMessageId,
+  mapOwnAnswers,
   readMessages,
   readString,
   type ClientMessage,
@@ -88,7 +89,7 @@ export async function* joinRun(
     ...view,
     runId: readString(run.metadata['ag_ui_run_id']) || run.run_id,
     state: readPageState(thread?.values),
-    messages: buildClientMessages(thread?.values, input),
+    messages: buildMessagesFor(thread?.values, input),
   });
   const followed = await deps.readers.followRun(
     { runId: run.run_id, threadId: run.thread_id },
@@ -167,7 +168,7 @@ export async function* streamSnapshot(
   const fold = new AgUiFold({
     ...view,
     state: readPageState(values),
-    messages: buildClientMessages(values, input),
+    messages: buildMessagesFor(values, input),
   });
   const sent = thread === undefined ? [] : fold.buildSnapshot(view.messages);
   yield [...fold.begin(), ...sent, ...fold.end(outcome, values ?? {})].map((event) =>
@@ -214,15 +215,10 @@ export function buildView(input: RunAgentInput): ClientView {
 }
 
 /** Returns the messages of a state as the client gets them, which has ids of its own for the answers that it gave. */
-function buildClientMessages(values: unknown, input: RunAgentInput): ClientMessage[] {
-  const own = new Map(
-    input.messages.flatMap(({ role, toolCallId, id }): [string, string][] =>
-      role === 'tool' && toolCallId ? [[toolCallId, id]] : [],
-    ),
-  );
-  const reader = {
-    getAnswerId: (callId: string): string => own.get(callId) ?? buildToolMessageId(callId),
+function buildMessagesFor(values: unknown, input: RunAgentInput): ClientMessage[] {
+  const own = mapOwnAnswers(input.messages);
+  return buildClientMessages(values, {
+    getAnswerId: (callId) => own.get(callId) ?? buildToolMessageId(callId),
     isOld: isOldPeer(input),
-  };
-  return readMessages(values).flatMap((message) => buildClientMessage(message, reader) ?? []);
+  });
 }

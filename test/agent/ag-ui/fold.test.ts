@@ -384,3 +384,25 @@ test('a difference makes the second value of the first one', () => {
     expect(apply(before, diffJson(before, after))).toEqual(after);
   }
 });
+
+test('each of two answers to one call has an id of its own, by which the next run knows it', () => {
+  const state = {
+    messages: [
+      new HumanMessage({ id: 'h', content: 'look' }),
+      new AIMessage({ id: 'a', content: '', tool_calls: [{ id: 'c', name: 'look', args: {} }] }),
+      new ToolMessage({ id: 't1', tool_call_id: 'c', content: 'one' }),
+      new ToolMessage({ id: 't2', tool_call_id: 'c', content: 'two' }),
+    ],
+  };
+  const chunks: Chunk[] = [[[], 'values', state]];
+  const snapshot = fold(chunks).findLast(({ type }) => type === 'MESSAGES_SNAPSHOT');
+  const messages = snapshot?.['messages'] as { id: string; role: string; content: string }[];
+  expect(messages.slice(2).map(({ id, content }) => [id, content])).toEqual([
+    ['tool-c', 'one'],
+    ['tool-c-2', 'two'],
+  ]);
+  const next = new AgUiFold({ ...view(), messages });
+  expect(next.end({ type: 'success' }, plain(state)).map(({ type }) => type)).toEqual([
+    'RUN_FINISHED',
+  ]);
+});
