@@ -130,9 +130,9 @@ test.each<[string, Given, string, string]>([
   ],
   [
     'a folder outside',
-    { files: { 'gx.json': gxJson({ dependencies: ['../../..'] }) } },
+    { files: { 'gx.json': gxJson({ dependencies: ['../..'] }) } },
     'BuildFailed',
-    '../../..',
+    '../..',
   ],
   [
     'a package.json that is not JSON',

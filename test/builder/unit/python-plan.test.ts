@@ -93,7 +93,7 @@ test.each<[string, Files, object]>([
   [
     'a workspace of uv in one of whose members gx.json lies',
     {
-      'apps/one/deploy/gx.json': gxJson({ source: { kind: 'uv', root: '../../../..' } }),
+      'apps/one/deploy/gx.json': gxJson({ source: { kind: 'uv', root: '../../..' } }),
       'uv.lock': '',
       'pyproject.toml': PROJECT,
       'apps/one/pyproject.toml': PROJECT,
