@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-ag-ui test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release counts generate prices golden pin-bases console-page fmt clean
+.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-ag-ui test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-patches bench-scrape bench-console release test-release counts generate prices golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -148,7 +148,7 @@ fuzz: install ## 10,000 generated requests each against the REST API and the age
 	@node test/fuzz/main.ts
 
 # Benchmarks run programs as Go compiles them by default.
-bench bench-control-plane bench-operator bench-backup bench-scrape bench-console: export GX_OPTIMIZED_PARTS := 1
+bench bench-control-plane bench-operator bench-backup bench-patches bench-scrape bench-console: export GX_OPTIMIZED_PARTS := 1
 
 bench: install ## the agent server beside others that speak its interface (12 minutes; --help by node test/bench/agent/main.ts)
 	@node test/bench/agent/main.ts
@@ -161,6 +161,9 @@ bench-operator: install ## the operator at scale: new deployments, 10,000 settle
 
 bench-backup: install ## a backup, a restore and a clone of 1 GB in real pods, and the runs meanwhile (25 minutes, 12 GB; --help by node test/bench/backup.ts)
 	@node test/bench/backup.ts
+
+bench-patches: install ## this checkout beside its last commit without the two patches in the thread of graphs, at 50 clients (8 minutes; ARGS=--quick)
+	@node test/bench/patches.ts $(ARGS)
 
 bench-scrape: install ## a scrape of the operator's metrics with 10,000 deployments (half a minute)
 	@node test/bench/scrape.ts
@@ -179,7 +182,7 @@ test-release: install ## the release that CHANGELOG.md names, made twice, compar
 
 ##@ Change it
 
-counts: install ## counts how the source reads: names, types, helpers and imports, beside three code bases that read well (ARGS=names lists the functions that begin with no verb)
+counts: install ## counts how the source reads: names, types, helpers and imports, beside three code bases that read well (ARGS=names lists the functions that begin with no verb, ARGS=walks how many files a reader of ten calls opens)
 	@node dev/counts/main.ts $(ARGS)
 
 generate: install ## write the files that come from src/schema and the access rules

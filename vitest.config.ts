@@ -1,51 +1,11 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { thatItHas } from './test/python/older/table.ts';
 import { TWINS } from './test/python/twins/table.ts';
+import { findSuite } from './test/suite-folders.ts';
 
-/*
- * The imports of a test say what it needs: a real API server, a real Postgres, or nothing. `make check` runs `unit`.
- */
 const files = globSync('test/**/*.test.ts').toSorted();
-/** Folders whose tests all need the same. */
-const OWN = [
-  'browser/console',
-  'system',
-  'builds',
-  'scale',
-  'rollouts',
-  'runbooks',
-  'packets',
-  'crash',
-  'browser',
-  'python',
-  'routes',
-  'restore',
-  'dockerfiles',
-  'projects',
-  'upgrade',
-  'air-gapped',
-  'cnpg',
-  'company',
-  'company-pods',
-];
-const needs = (file: string): string => {
-  const own = OWN.find((name) => file.startsWith(`test/${name}/`));
-  if (own !== undefined) return own;
-  const text = readFileSync(file, 'utf8');
-  if (file.startsWith('test/faults/') && /\.\/fault-stage/.test(text)) return 'faults';
-  if (/^test\/builder\/(python-)?shapes\.test\.ts$/.test(file)) return 'shapes';
-  if (/kit\/registry/.test(text)) return 'builder';
-  if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
-  if (
-    /kit\/(postgres|traced-gateway|compared-agent|agent-pair|users-project|s3-server|backup-stores)|projects\/shelf\.ts/.test(
-      text,
-    )
-  )
-    return 'agent';
-  return file.startsWith('test/charts/') ? 'charts' : 'unit';
-};
-const of = (name: string): string[] => files.filter((file) => needs(file) === name);
+const of = (name: string): string[] => files.filter((file) => findSuite(file) === name);
 
 /**
  * Files of these projects share their modules, so that each of a suite's processes loads them once. A file that changes

@@ -7,6 +7,7 @@ import { runMain } from '../steps.ts';
 import { parseFile, type NamedFunction } from './functions.ts';
 import { findLongestChain } from './imports.ts';
 import { findNameForm, isNamedByRule } from './names.ts';
+import { printWalks } from './named-walks.ts';
 
 /*
  * Prints what can be counted about how this source reads, beside three code bases that read well: atproto's pds,
@@ -96,8 +97,13 @@ function printTable(rows: Row[]): void {
     );
 }
 
-/** Arguments: `names` also lists the functions that begin otherwise, `files` the long files and the full folders. */
+/**
+ * Arguments: `names` also lists the functions that begin otherwise, `files` the long files and the full folders.
+ * `walks` prints the named walks through the source instead, and `walks 1` the files of the first.
+ */
 await runMain(async () => {
+  const [report, walk] = process.argv.slice(2);
+  if (report === 'walks') return printWalks(walk);
   const src = listFiles('src').map((file) => parseFile('.', file));
   const dev = listFiles('dev').map((file) => parseFile('.', file));
   const functions = [...src, ...dev].flatMap((file) => file.functions);

@@ -166,8 +166,16 @@ function readReport(check: Check): Outcome | undefined {
   }
 }
 
-/** The seconds of each suite of the last run; those of its files stand beside it, in its outcome. */
+/** The seconds of each suite when it last ran; those of its files stand beside it, in its outcome. */
 const SECONDS_FILE = '.run/test/seconds.json';
+
+function readSeconds(): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(SECONDS_FILE, 'utf8')) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
 
 /** Seconds from which a suite's slowest files are named. */
 const LONG = 60;
@@ -175,18 +183,25 @@ const LONG = 60;
 const listSlowest = ({ outcome = NO_OUTCOME }: Result): string[] =>
   outcome.files.slice(0, 5).map(([file, seconds]) => `${file} ${seconds} s`);
 
-/** A file is slower if it takes so many times as long as last time, and so many seconds more. */
-const SLOWER = { times: 1.5, seconds: 5 };
+/** A file or a suite is slower if it takes so many times as long as last time, and so many seconds more. */
+const SLOWER = { file: { times: 1.5, seconds: 5 }, suite: { times: 1.2, seconds: 10 } };
 
-/** Returns the files that took much longer than when the suite last ran here, with both times. */
-function listSlower({ outcome = NO_OUTCOME, previousFiles }: Result): string[] {
+const isSlower = (kind: keyof typeof SLOWER, seconds: number, before = seconds): boolean =>
+  seconds > before * SLOWER[kind].times && seconds > before + SLOWER[kind].seconds;
+
+/** Returns the suite itself and its files that took much longer than when it last ran here, with both times. */
+function listSlower(
+  { seconds, outcome = NO_OUTCOME, previousFiles }: Result,
+  secondsBefore: number | undefined,
+): string[] {
   const previous = new Map(previousFiles);
-  return outcome.files.flatMap(([file, seconds]) => {
-    const before = previous.get(file) ?? seconds;
-    return seconds > before * SLOWER.times && seconds > before + SLOWER.seconds
-      ? [`${file} ${seconds} s (${before} s)`]
-      : [];
-  });
+  const files = outcome.files.filter(([file, now]) => isSlower('file', now, previous.get(file)));
+  return [
+    ...(isSlower('suite', seconds, secondsBefore)
+      ? [`all of it ${seconds.toFixed(0)} s (${secondsBefore?.toFixed(0)} s)`]
+      : []),
+    ...files.map(([file, now]) => `${file} ${now} s (${previous.get(file)} s)`),
+  ];
 }
 
 /** Returns a text for each failure. A run without a report, such as one whose cluster did not start, has its errors. */
@@ -198,6 +213,7 @@ function listFailures({ check, ok, lastErrors, outcome = NO_OUTCOME }: Result): 
 
 function report(results: Result[]): void {
   const total: Counts = { passed: 0, failed: 0, skipped: 0, leftOut: 0 };
+  const secondsBefore = readSeconds();
   printLine('');
   for (const result of results) {
     const { passed, failed, skipped, leftOut } = countTests(result);
@@ -209,13 +225,11 @@ function report(results: Result[]): void {
       `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s ${String(result.busy).padStart(3)} % busy  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
     );
     if (result.seconds > LONG) printLine(`        slowest: ${listSlowest(result).join(', ')}`);
-    const slower = listSlower(result);
+    const slower = listSlower(result, secondsBefore[result.check.name]);
     if (slower.length > 0) printLine(`        slower than last time: ${slower.join(', ')}`);
   }
-  writeFileSync(
-    SECONDS_FILE,
-    JSON.stringify(Object.fromEntries(results.map(({ check, seconds }) => [check.name, seconds]))),
-  );
+  const seconds = Object.fromEntries(results.map((result) => [result.check.name, result.seconds]));
+  writeFileSync(SECONDS_FILE, JSON.stringify({ ...secondsBefore, ...seconds }));
   for (const text of results.flatMap(listFailures)) printLine(`\n${text}`);
   printLine('');
   const without = total.leftOut > 0 ? `, ${total.leftOut} left out by tables, with reasons` : '';

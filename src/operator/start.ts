@@ -16,7 +16,8 @@ import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/objects/labels.ts
 import { BranchFollower } from './branches/branch-follower.ts';
 import { BuildLooks } from './branches/build-looks.ts';
 import { findBranchPlace, trackFollowers, lookAtBranch } from './deployment/look-at-branch.ts';
-import { InTurn } from './view/in-turn.ts';
+import { Limiter } from '../http/limits/limiter.ts';
+import { BuildTurns } from './view/build-turns.ts';
 import { TakenTurns } from './view/taken-turns.ts';
 import { MissingKinds } from './view/missing-kinds.ts';
 import { RouteParents } from './view/route-parents.ts';
@@ -248,8 +249,8 @@ function createParts(
 }
 
 const createTurns = () => ({
-  buildTurns: new InTurn(),
-  backupTurns: new InTurn(),
+  buildTurns: new BuildTurns(),
+  backupTurns: new Limiter(1),
   restartTurns: new TakenTurns(),
 });
 

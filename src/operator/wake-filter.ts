@@ -21,7 +21,7 @@ import type { KindRow } from './kinds/row.ts';
 /*
  * Filters changes that make no difference to a reconcile: Kubernetes writes a workload and its pods some ten times
  * until they are ready, and a reconcile reads little of that. A test compares these filters with the fields that
- * reconciles read (test/operator/wake-reads.test.ts).
+ * reconciles read (test/operator/unit/wake-reads.test.ts).
  */
 
 /** Returns true if the change of a child may make a difference to a reconcile of its owner. */

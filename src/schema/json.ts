@@ -21,6 +21,14 @@ export const dropUndefined = <T extends object>(
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
 
+/** Returns the value without fields that are null or absent, at every depth. */
+export function stripNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stripNulls);
+  if (!isObject(value)) return value;
+  const present = Object.entries(value).filter(([, field]) => isPresent(field));
+  return Object.fromEntries(present.map(([name, field]) => [name, stripNulls(field)]));
+}
+
 /** Returns the value of a JSON text, or another one where it has none. */
 export function parseJsonOr(text: string, otherwise: unknown): unknown {
   try {

@@ -6,7 +6,7 @@ import { readBlocks, type Block } from './blocks/read.ts';
 import { typePage } from './blocks/shell.ts';
 
 /*
- * Each block of code of README.md and docs is of a class, and each class is checked. handlers.test.ts beside this runs
+ * Each block of code of README.md and docs is of a class, and each class is checked. agent/handlers.test.ts runs
  * the code, and sends the requests; test/python does so for Python.
  */
 

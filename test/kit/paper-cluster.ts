@@ -6,7 +6,8 @@ import type { Kind, Kube, KubeObject, Ref } from '../../src/kube/kube.ts';
 import { isOfKind } from '../../src/kube/object-key.ts';
 import { BuildLooks } from '../../src/operator/branches/build-looks.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
-import { InTurn } from '../../src/operator/view/in-turn.ts';
+import { Limiter } from '../../src/http/limits/limiter.ts';
+import { BuildTurns } from '../../src/operator/view/build-turns.ts';
 import { TakenTurns } from '../../src/operator/view/taken-turns.ts';
 import {
   listCachedRows,
@@ -129,8 +130,8 @@ export function paperCluster(
       branches: { look: () => undefined },
       buildLooks: new BuildLooks(() => undefined),
       gitPlaces: { isListed: () => true, resolveAddresses: async () => [] },
-      buildTurns: new InTurn(),
-      backupTurns: new InTurn(),
+      buildTurns: new BuildTurns(),
+      backupTurns: new Limiter(1),
       restartTurns: new TakenTurns(),
       ports: buildStandIn({ keep: async () => ({}) }),
       absences: () => [],

@@ -15,7 +15,7 @@ const code = readBlocks().filter(({ language }) => language === 'python');
 
 /** Code of a package that these tests do not install. */
 const NOT_RUN: Record<string, string> = {
-  managed_deepagents: 'test/builder/python-shapes.test.ts builds what that package makes',
+  managed_deepagents: 'test/builder/shapes/python-shapes.test.ts builds what that package makes',
 };
 
 /** Names that a page takes from its reader. */

@@ -8,7 +8,7 @@ import { findTask, loadLastTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { buildContentKey, type RequestKey } from '../kernel/request-key.ts';
-import { makeRun, type CreatedRun } from '../runs/making/create.ts';
+import { createRun, type CreatedRun } from '../runs/making/create-run.ts';
 import type { Hears } from '../stream/bus.ts';
 import type { Takes } from './agent-card.ts';
 import { readAnswers, buildGraphInput } from './message-parts.ts';
@@ -89,19 +89,14 @@ export async function startTask(
   };
   const follow = hears && { signal: request.signal, hears };
   const modes = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
-  const created = await makeRun(
+  const task =
+    waiting === undefined
+      ? push && { push }
+      : { first: waiting.first, last: waiting.run.run_id, push };
+  const created = await createRun(
     deps,
-    { ...body, ...modes },
-    {
-      threadId,
-      request,
-      follow,
-      key,
-      task:
-        waiting === undefined
-          ? push && { push }
-          : { first: waiting.first, last: waiting.run.run_id, push },
-    },
+    { body: { ...body, ...modes }, threadId, call: request, key },
+    { follow, task },
   );
   const first = waiting?.first ?? created.run.run_id;
   return { ...created, first, id: buildTaskId(created.run.thread_id, first) };

@@ -16,7 +16,7 @@ import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { buildNamedId, isUuid } from '../kernel/ids.ts';
 import { buildContentKey, readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
 import { cancelRuns } from '../runs/executing/cancel.ts';
-import { announceProtocolRun, createRun } from '../runs/making/create.ts';
+import { announceProtocolRun, createRunOnce } from '../runs/making/create-run.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { NamedThread } from './pinned-thread.ts';
 import { mayAnswer, planResume, planAgUiRun, readOldAnswer, type RunQuery } from './plan-run.ts';
@@ -63,16 +63,14 @@ export class AgUiEndpoint {
       query,
     });
     const follow = { signal: request.signal, hears: 'events' } as const;
-    const key = buildKey(assistant, input, request);
-    const facts = {
+    const asks = {
+      body: body.run,
       threadId: asked.threadId,
-      request: { ...request, configurable: body.configurable },
-      key,
-      follow,
-      protocol: true,
-      answering: body.isAnswer && runs !== undefined ? { runs } : undefined,
-    } as const;
-    const created = await createRun(this.#deps, body.run, facts);
+      call: { ...request, configurable: body.configurable },
+      key: buildKey(assistant, input, request),
+    };
+    const answering = body.isAnswer && runs !== undefined ? { runs } : undefined;
+    const created = await createRunOnce(this.#deps, asks, { follow, protocol: true, answering });
     announceProtocolRun(this.#deps, created);
     const view = buildView(input);
     const leaves = query.on_disconnect !== 'continue';

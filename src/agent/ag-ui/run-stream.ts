@@ -8,7 +8,7 @@ import type { Json } from '../../schema/json.ts';
 import { listRuns, runProgress, selectActive } from '../db/runs/runs.ts';
 import { getThread } from '../db/threads/threads.ts';
 import { cancelRuns } from '../runs/executing/cancel.ts';
-import type { CreatedRun } from '../runs/making/create.ts';
+import type { CreatedRun } from '../runs/making/create-run.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { NamedThread } from './pinned-thread.ts';

@@ -14,14 +14,15 @@ import type { NewRun } from '../db/runs/runs.ts';
 import { runUnderContext } from '../kernel/encryption-context.ts';
 import { createId } from '../kernel/ids.ts';
 import { notifyStopped } from '../runs/executing/cancel.ts';
+import { prepareRow } from '../runs/making/create-run.ts';
 import { insertOnHeldThread, wakeFor, type InsertDeps } from '../runs/making/insert.ts';
-import { planRun, type PlanDeps } from '../runs/making/plan.ts';
+import type { RequestDeps } from '../runs/making/request.ts';
 import { buildCronRun } from './call.ts';
 import { findNextDate } from './when.ts';
 
 /** The parts that making the runs of crons needs. */
 export type FireDeps = InsertDeps &
-  PlanDeps & {
+  RequestDeps & {
     /** Returns a caller that stands for the user who made a cron. Throws where such a cron must not fire. */
     callerFor: (owner: AuthUser | null) => Promise<AgentCaller>;
     log: Log;
@@ -85,20 +86,16 @@ async function planCronRun(deps: FireDeps, cron: DueCron): Promise<NewRun> {
   const { cron_id, thread_id } = cron;
   const caller = await deps.callerFor(cron.owner as AuthUser | null);
   const body = buildCronRun({ ...cron, metadata: { ...cron.metadata, cron_id } });
-  const request = {
+  const call = {
     requestId: createId(),
     headers: {},
     forwarded: {},
     caller,
     configurable: { cron_id },
   };
-  const { thread, ...run } = await planRun(deps, body, {
-    threadId: thread_id ?? undefined,
-    request,
-  });
   // Who keeps the threads of a cron finds them by its id.
-  const metadata = thread_id === null ? { ...thread.metadata, cron_id } : thread.metadata;
-  return { ...run, thread: { ...thread, metadata }, readers: [] };
+  const options = { threadMetadata: { cron_id } };
+  return prepareRow(deps, { body, threadId: thread_id ?? undefined, call }, options);
 }
 
 /** Returns the ticks that are decided soon, each in its place; undefined stands for one that is not. */
@@ -147,9 +144,9 @@ async function takeTogether(deps: FireDeps, ticks: Tick[]): Promise<number> {
     const [taken, made] = await deps.db.transaction(async (tx) => {
       const ids = await takeTicks(tx, ticks);
       const own = ticks.filter(({ cron, run }) => ids.has(cron.cron_id) && run !== undefined);
-      const inserted = await deps.inserts.waitingIn(
-        tx,
+      const inserted = await deps.insertRuns(
         own.map(({ run }) => run!),
+        { kind: 'within', tx },
       );
       const lost = own
         .filter((_, at) => inserted[at] === undefined)

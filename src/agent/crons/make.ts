@@ -9,13 +9,15 @@ import { runOnlyOnce, refuseGone } from '../runs/making/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import { checkFields } from '../runs/making/kwargs.ts';
 import { permitAssistant } from '../runs/making/permit-run.ts';
-import { checkCall, loadRunContext, type PlanDeps } from '../runs/making/plan.ts';
+import { checkCall } from '../runs/making/check-call.ts';
+import { loadRunContext } from '../runs/making/context.ts';
+import type { RequestDeps } from '../runs/making/request.ts';
 import type { CronClock } from './clock.ts';
 import { pickCronCall, buildCronRun, toClientCron, type RunsCron } from './call.ts';
 import { mergeCronWhen, buildCronWhen } from './when.ts';
 
 /** The parts that making and changing crons needs. */
-export type CronDeps = PlanDeps & {
+export type CronDeps = RequestDeps & {
   db: Database;
   clock: CronClock;
 };

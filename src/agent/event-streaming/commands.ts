@@ -5,8 +5,9 @@ import { type AgentCall, permitAccess } from '../auth/caller.ts';
 import { isAssistant } from '../kernel/ids.ts';
 import { runOnlyOnce } from '../runs/making/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import { announceProtocolRun, type CreateDeps, createRun } from '../runs/making/create.ts';
-import { askContext, type AskedContext } from '../runs/making/plan.ts';
+import { announceProtocolRun, type CreateDeps, createRunOnce } from '../runs/making/create-run.ts';
+import { askContext } from '../runs/making/context.ts';
+import type { AskedContext } from '../runs/making/request.ts';
 import type { Readers } from '../runs/reading/readers.ts';
 import { isLifecycle } from '../stream/protocol/last-run.ts';
 import { buildAgentTree } from './agent-tree.ts';
@@ -161,14 +162,11 @@ async function run(
   { threadId, request, key }: Target,
   facts: { context?: AskedContext | undefined; answers?: string[] } = {},
 ): Promise<string> {
-  const created = await createRun(deps, body, {
-    threadId,
-    request,
-    key,
-    follow: undefined,
-    protocol: true,
-    ...facts,
-  });
+  const created = await createRunOnce(
+    deps,
+    { body, threadId, call: request, key },
+    { protocol: true, ...facts },
+  );
   announceProtocolRun(deps, created);
   return created.run.run_id;
 }

@@ -5,7 +5,8 @@ import process from 'node:process';
  * metadata key by key, and makes both objects again for each key, so its time grows with the square of their number: a
  * run with twenty keys takes 1.4 ms more. This file has the copy take all keys over at once. It also leaves the
  * metadata alone where a part of a graph is given keys and values that it has. The results are the same. The user's
- * graph brings its own copy of the library, so the class is found through the graph.
+ * graph brings its own copy of the library, so the class is found through the graph; a version of it that gives other
+ * results is left as it is (docs/decisions/0024-two-patches.md).
  */
 
 type Metadata = Record<string, unknown>;
@@ -43,7 +44,30 @@ export async function patchCallbacks(graph: object): Promise<void> {
   seen.add(kind);
   if (WATCHED.some((name) => process.env[name] === 'true')) return;
   const manager = await findManager(graph as Pipeable).catch(() => undefined);
-  if (manager !== undefined) patchMetadata(Object.getPrototypeOf(manager) as Manager);
+  if (manager !== undefined && isAsExpected(manager))
+    patchMetadata(Object.getPrototypeOf(manager) as Manager);
+}
+
+/** Returns whether the library's own functions give the results of the replacements: a newer version may do more. */
+function isAsExpected(manager: Manager): boolean {
+  const replaced = Object.create(Object.getPrototypeOf(manager) as object) as Manager;
+  patchMetadata(replaced);
+  const tryOut = (tried: Manager): string => {
+    tried.addMetadata({ assistant_id: 'a', Shadowed: 'above', langgraph_step: 1 });
+    tried.addMetadata({ ls_model_name: 'm', Shadowed: 'here', none: null }, false);
+    const copies = [tried, tried.copy(), tried.copy([], false)];
+    return JSON.stringify(
+      copies.map(({ metadata, inheritableMetadata }) =>
+        [metadata, inheritableMetadata].map((one) => Object.entries(one)),
+      ),
+    );
+  };
+  try {
+    const quick = Object.setPrototypeOf(manager.copy(), replaced) as Manager;
+    return tryOut(quick) === tryOut(manager.copy());
+  } catch {
+    return false;
+  }
 }
 
 /** Returns a callback manager of the graph's library: the one that a function after the graph gets. */

@@ -1,10 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { JobSettings } from '../../config/agent/agent.ts';
 import type { Log } from '../../log.ts';
+import type { Json } from '../../schema/json.ts';
 import type { Tracing } from '../../tracing/spans.ts';
 import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { Database } from '../db/base/pool.ts';
-import type { RunInserts } from '../db/runs/run-inserts.ts';
+import type { InsertRuns } from '../db/runs/run-inserts.ts';
 import type { Signals } from '../db/base/signals.ts';
 import type { GraphFault } from '../graphs/graph-faults.ts';
 import type { TypedSchemas } from '../graph-types/typed-schemas.ts';
@@ -38,7 +40,7 @@ import type { WorkReports } from '../queue/work-reports.ts';
 export type AgentDeps = {
   db: Database;
   batched: BatchedStatements;
-  inserts: RunInserts;
+  insertRuns: InsertRuns;
   tickets: Tickets;
   signals: Signals;
   readers: Readers;
@@ -83,8 +85,8 @@ export type AgentDeps = {
   requests: {
     /** Returns the address under which the client finds this server, without a slash at its end. */
     address: (request: AskedPlace) => string;
-    /** Returns whether a header, by its lower-case name, becomes a configurable value of the request's runs. */
-    passes: (header: string) => boolean;
+    /** Returns the headers of a request that become configurable values of its runs. */
+    pickConfigurable: (headers: IncomingHttpHeaders) => Json;
     /** The path before all others of this server, without a slash at its end. */
     below: string;
   };

@@ -4,7 +4,7 @@ import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
 import { createSigningKeys } from '../auth/signing-keys.ts';
 import { createBatchedStatements } from '../db/batched-statements.ts';
 import type { Database } from '../db/base/pool.ts';
-import { runInserts } from '../db/runs/run-inserts.ts';
+import { createRunInserts } from '../db/runs/run-inserts.ts';
 import { toError } from '../../errors.ts';
 import { openSignals, type SignalConnection, type Signals } from '../db/base/signals.ts';
 import { CronClock } from '../crons/clock.ts';
@@ -28,7 +28,7 @@ import { Prices } from '../prices/table.ts';
 import { UsageLedger } from '../runs/executing/usage-ledger.ts';
 import { Executor } from '../runs/executing/executor.ts';
 import { buildAddressResolver } from '../runs/making/feedback.ts';
-import { buildHeaderFilter } from '../runs/making/headers.ts';
+import { buildHeaderFilter, pickHeaders } from '../runs/making/headers.ts';
 import { Keeper } from '../runs/executing/keeper.ts';
 import { Readers } from '../runs/reading/readers.ts';
 import { QueuedRuns } from '../runs/making/queued-runs.ts';
@@ -185,7 +185,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     callerFor,
     courier,
     batched,
-    inserts: runInserts(db, tickets, { rich: config.richThreads, pinning }),
+    insertRuns: createRunInserts(db, tickets, { rich: config.richThreads, pinning }),
     executor,
     pump,
     ...asked,
@@ -309,8 +309,9 @@ const buildEmbed =
 
 function buildRequestRules(config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] {
   const below = mountPrefix(config, settings);
+  const passes = buildHeaderFilter(settings.http?.configurable_headers);
   return {
-    passes: buildHeaderFilter(settings.http?.configurable_headers),
+    pickConfigurable: (headers) => pickHeaders(headers, passes),
     address: buildAddressResolver({ ...config, prefix: below }),
     below,
   };

@@ -24,7 +24,7 @@ import type { Patterns } from '../db/base/permits.ts';
 import { getRun, selectActive, type RunProgress } from '../db/runs/runs.ts';
 import { readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/executing/cancel.ts';
-import { createRun, type CreateDeps, type CreatedRun } from '../runs/making/create.ts';
+import { createRunOnce, type CreateDeps, type CreatedRun } from '../runs/making/create-run.ts';
 import type { FollowedRun, Readers } from '../runs/reading/readers.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import type { WantedEvents } from '../stream/wanted.ts';
@@ -82,7 +82,7 @@ export async function answerRun(
   { threadId, request }: Target,
 ): Promise<Reply> {
   const key = readKey('runs', body, { threadId, request });
-  const { run } = await createRun(deps, body, { threadId, request, key, follow: undefined });
+  const { run } = await createRunOnce(deps, { body, threadId, call: request, key });
   return answerJson(
     run,
     200,
@@ -98,12 +98,11 @@ export async function answerEnd(
 ): Promise<Reply> {
   const key = readKey('runs/wait', body, { threadId, request });
   const follow = { signal: request.signal, hears: 'end' } as const;
-  const { run, subscription, before } = await createRun(deps, body, {
-    threadId,
-    request,
-    key,
-    follow,
-  });
+  const { run, subscription, before } = await createRunOnce(
+    deps,
+    { body, threadId, call: request, key },
+    { follow },
+  );
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
   const awaited = { subscription: subscription!, leaving: decideLeaving(body), before };
   const links = runLinks(request, deps.requests.below, { run: path, again: `${path}/join` });
@@ -118,12 +117,11 @@ export async function answerStream(
 ): Promise<Reply> {
   const { signal } = request;
   const key = readKey('runs/stream', body, { threadId, request });
-  const created = await createRun(deps, body, {
-    threadId,
-    request,
-    key,
-    follow: { signal, hears: 'events' },
-  });
+  const created = await createRunOnce(
+    deps,
+    { body, threadId, call: request, key },
+    { follow: { signal, hears: 'events' } },
+  );
   const { run_id } = created.run;
   const path = buildRunPath(created.run, threadId);
   const { from, events } = await readEvents(deps, created, { modes: undefined, namespaces });

@@ -15,7 +15,7 @@ import { askPermission } from '../auth/caller.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import { readIdempotencyKey } from '../kernel/request-key.ts';
 import { cancelRuns, toStopAction } from '../runs/executing/cancel.ts';
-import { createRuns } from '../runs/making/create.ts';
+import { createRuns } from '../runs/making/create-run.ts';
 import { goneAgain, describeAnswer, refused, buildAgentRoutes } from './route.ts';
 import {
   answerEnd,
@@ -74,7 +74,7 @@ export const statelessRunRoutes = bindRoutes([
         { identity: request.caller.identity, route: 'runs/batch' },
         request.body,
       );
-      return answerJson(await createRuns(deps, request.body, { request, key }));
+      return answerJson(await createRuns(deps, request.body, { call: request, key }));
     },
   }),
   ...(['stream', 'join-stream'] as const).map((name) =>

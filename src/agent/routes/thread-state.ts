@@ -24,7 +24,7 @@ import type { AgentDeps } from '../parts/deps.ts';
 import type { AnswerOfRevision, PinnedThread } from '../graphs/pinned-calls.ts';
 import { loadThreadCall } from '../graphs/thread-call.ts';
 import { HeldThreads } from '../runs/making/held-thread.ts';
-import { checkCheckpoint } from '../runs/making/plan.ts';
+import { checkCheckpoint } from '../runs/making/context.ts';
 import { describeAnswer, refused, ThreadPath, buildAgentRoutes } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 

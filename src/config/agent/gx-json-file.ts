@@ -3,7 +3,8 @@ import path from 'node:path';
 import { StartError } from '../../errors.ts';
 import { parseBareName } from '../../schema/agent/code-place.ts';
 import type { GxJson, PassedOver } from '../../schema/agent/gx-json.ts';
-import { dropUnknownKeys, checkGxJson, stripNullFields } from './gx-json.ts';
+import { stripNulls } from '../../schema/json.ts';
+import { dropUnknownKeys, checkGxJson } from './gx-json.ts';
 
 /** The name of the same file for other servers. */
 const OTHER_NAME = 'langgraph.json';
@@ -30,7 +31,8 @@ export function readGxContent(file: string): unknown {
     });
   }
   try {
-    return stripNullFields(JSON.parse(text.replace(/^\uFEFF/, '')));
+    // Other tools write null for absent values.
+    return stripNulls(JSON.parse(text.replace(/^\uFEFF/, '')));
   } catch (error) {
     throw new StartError(`${file} is not valid JSON: ${(error as Error).message}.`, {
       cause: error,

@@ -8,7 +8,7 @@ import {
   type PassedOver,
 } from '../../schema/agent/gx-json.ts';
 import type { SettingsReader } from '../env.ts';
-import { isObject } from '../../schema/json.ts';
+import { stripNulls } from '../../schema/json.ts';
 import { splitUnknownKeys } from './unknown-keys.ts';
 
 /** A section of gx.json that came as a variable, and the keys without an effect in it. */
@@ -53,7 +53,7 @@ export function readFileSections(read: SettingsReader): FileSection[] {
   const given = sections
     .filter(({ value }) => value !== undefined && value !== null)
     .map(({ variable, key, value }): FileSection => {
-      const { settings, passedOver } = dropUnknownKeys({ [key]: stripNullFields(value) });
+      const { settings, passedOver } = dropUnknownKeys({ [key]: stripNulls(value) });
       const named = passedOver.map(({ name, instead }) => ({
         name: `${variable}: ${name}`,
         instead,
@@ -138,11 +138,4 @@ function describeUnknownKey(key: string, settings: unknown): string {
     return `"${key}" is not a key of this file; the nearest is "${found.nearest}": correct it, or remove it`;
   const instead = found && KEYS_OF_OTHERS[found.pattern];
   return `"${key}" is not a key of this file: remove it${instead === undefined ? '' : `; ${instead}`}`;
-}
-
-/** Returns the value without fields that are null, which other tools write for absent values. */
-export function stripNullFields(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const present = Object.entries(value).filter(([, field]) => field !== null);
-  return Object.fromEntries(present.map(([key, field]) => [key, stripNullFields(field)]));
 }

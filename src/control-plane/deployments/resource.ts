@@ -27,20 +27,11 @@ import { type CloneRequest, toRestoreSpec } from '../../schema/platform/backup/r
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';
-import { isComposite } from '../../schema/json.ts';
+import { stripNulls } from '../../schema/json.ts';
 
 /** Returns REST's fields as a custom resource holds them. Nulls are dropped at every depth, because it has none. */
 const toResource = <T extends object>(record: T | null | undefined) =>
   toResourceForm(stripNulls(record ?? {}) as T);
-
-function stripNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(stripNulls);
-  if (!isComposite(value)) return value;
-  const entries = Object.entries(value).filter(
-    ([, inner]) => inner !== null && inner !== undefined,
-  );
-  return Object.fromEntries(entries.map(([key, inner]) => [key, stripNulls(inner)]));
-}
 
 const buildOptionalField = <K extends string, V extends object>(
   key: K,

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
-import { Problem } from '../../errors.ts';
+import { Places } from '../limits/quota.ts';
+import { TurnsByName } from '../limits/turns.ts';
 
 /*
  * Reading a large body blocks the event loop, and so everybody. Such bodies are therefore read one at a time, in steps
@@ -13,6 +14,7 @@ import { Problem } from '../../errors.ts';
  */
 const pauseAfter = (longest: number): number => Math.min((longest * longest) / 10, 2000);
 
+const TOO_MANY = 'You send too many large bodies at a time; try again later.';
 /** Seconds after which a caller with too much in the queue may ask again. */
 const LATER = 5;
 
@@ -28,9 +30,9 @@ export const runDeferred: BodyStep = async (work) => {
 export class CostlyBodies {
   readonly #most: number;
   readonly #pause: (longest: number) => Promise<unknown>;
-  /** By caller. The callers take turns, in the order of this map. */
-  readonly #waiting = new Map<string, { bytes: number; begin: () => void }[]>();
-  #busy = false;
+  readonly #turns = new TurnsByName({ all: 1, each: 1 });
+  /** Bytes that wait, by caller. */
+  readonly #waiting = new Places();
 
   /** `most` is how many bytes of one caller may wait, beside the body that is read. */
   constructor(
@@ -47,8 +49,11 @@ export class CostlyBodies {
     { caller, bytes }: { caller: string; bytes: number },
     read: (step: BodyStep) => Promise<T>,
   ): Promise<T> {
-    if (this.#busy) await this.#waitTurn(caller, bytes);
-    this.#busy = true;
+    // One body may always wait, however large it is.
+    const count = Math.min(bytes, this.#most);
+    const begin = this.#waiting.enter([
+      { name: caller, most: this.#most, count, message: TOO_MANY, later: LATER },
+    ]);
     let longest = 0;
     const step: BodyStep = async (work) => {
       await nextTurn();
@@ -59,37 +64,17 @@ export class CostlyBodies {
         longest = Math.max(longest, performance.now() - began);
       }
     };
-    try {
-      return await read(step);
-    } finally {
-      void this.#pause(longest).then(() => this.#startNext());
-    }
-  }
-
-  #waitTurn(caller: string, bytes: number): Promise<void> {
-    const mine = this.#waiting.get(caller) ?? [];
-    const held = mine.reduce((sum, one) => sum + one.bytes, 0);
-    if (mine.length > 0 && held + bytes > this.#most)
-      throw new Problem(429, 'You send too many large bodies at a time; try again later.', {
-        headers: { 'retry-after': String(LATER) },
-      });
-    return new Promise((begin) => {
-      mine.push({ bytes, begin });
-      this.#waiting.set(caller, mine);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // The pause is a part of the turn, for which the caller does not wait.
+    void this.#turns.run(caller, async () => {
+      begin();
+      try {
+        resolve(await read(step));
+      } catch (error) {
+        reject(error);
+      }
+      await this.#pause(longest);
     });
-  }
-
-  #startNext(): void {
-    const [first] = this.#waiting;
-    if (first === undefined) {
-      this.#busy = false;
-      return;
-    }
-    const [caller, waiting] = first;
-    const next = waiting.shift();
-    // A caller who was served goes to the end.
-    this.#waiting.delete(caller);
-    if (waiting.length > 0) this.#waiting.set(caller, waiting);
-    next?.begin();
+    return promise;
   }
 }

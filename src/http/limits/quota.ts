@@ -55,8 +55,17 @@ export class Rate {
   }
 }
 
-/** A name that takes places (one, unless `count` says how many), and how many it may hold; 0 means any number. */
-export type Holder = { name: string; most: number; message: string; count?: number };
+/**
+ * A name that takes places (one, unless `count` says how many), and how many it may hold; 0 means any number. `later`:
+ * the seconds after which one who is refused may ask again.
+ */
+export type Holder = {
+  name: string;
+  most: number;
+  message: string;
+  count?: number;
+  later?: number;
+};
 
 /** Counts the places or bytes that each name holds at a time. */
 export class Places {
@@ -71,9 +80,9 @@ export class Places {
    * none left.
    */
   enter(holders: Holder[]): () => void {
-    for (const { name, most, message, count = 1 } of holders)
+    for (const { name, most, message, count = 1, later = LATER } of holders)
       if (most > 0 && (this.#held.get(name) ?? 0) + count > most)
-        throw buildTooMany(message, LATER);
+        throw buildTooMany(message, later);
     for (const { name, count = 1 } of holders)
       this.#held.set(name, (this.#held.get(name) ?? 0) + count);
     let isHeld = true;

@@ -7,7 +7,8 @@ import type { BuildLooksView } from '../branches/build-looks.ts';
 import type { KindTable } from '../kinds/row.ts';
 import type { WorkView } from '../scale/work-follower.ts';
 import type { Caches } from './caches.ts';
-import type { InTurn } from './in-turn.ts';
+import type { Limiter } from '../../http/limits/limiter.ts';
+import type { BuildTurns } from './build-turns.ts';
 import type { MissingKinds } from './missing-kinds.ts';
 import type { PortKeeper } from './port-keeper.ts';
 import type { RouteParents } from './route-parents.ts';
@@ -30,9 +31,9 @@ export type OperatorDeps = {
   /** Where requests to git hosts may go. */
   gitPlaces: GitPlaces;
   /** Builds begin in turn, so that each counts those before it. */
-  buildTurns: InTurn;
+  buildTurns: BuildTurns;
   /** Backups begin in turn, so that each counts those before it. */
-  backupTurns: InTurn;
+  backupTurns: Limiter;
   /** The databases that may restart now. */
   restartTurns: TakenTurns;
   ports: PortKeeper;

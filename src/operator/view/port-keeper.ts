@@ -12,7 +12,7 @@ import {
 } from '../../schema/platform/objects/kept-ports.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/platform/objects/labels.ts';
 import { BY_ID, type Caches } from './caches.ts';
-import { InTurn } from './in-turn.ts';
+import { Limiter } from '../../http/limits/limiter.ts';
 
 /** Ports that no connection of the gateway's own begins at. */
 const FIRST = 10_000;
@@ -34,7 +34,7 @@ type Options = {
  */
 export class PortKeeper {
   readonly #options: Options;
-  readonly #turns = new InTurn();
+  readonly #turns = new Limiter(1);
   readonly #wishes = new Map<string, Wish>();
   #kept: Map<string, KeptPorts> | undefined;
   /** The text of the gateways' keys: as it is written, and as it is to be. */
@@ -71,6 +71,8 @@ export class PortKeeper {
   }
 
   async #write(signal: AbortSignal): Promise<void> {
+    // Wishes of the same moment go along.
+    await Promise.resolve();
     if (this.#wishes.size === 0 && !this.#hasNewKeys) return;
     const before = (this.#kept ??= await this.#read(signal));
     const wishes = new Map(this.#wishes);

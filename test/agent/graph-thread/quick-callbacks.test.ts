@@ -127,6 +127,48 @@ test('the class is found through a graph, once, and not where LangSmith would ge
   expect(CallbackManager.prototype.copy).toBe(quick);
 });
 
+test.each<[string, Partial<CallbackManager>]>([
+  [
+    'adds metadata in another way',
+    {
+      addMetadata(this: CallbackManager, added: Record<string, unknown>) {
+        for (const [name, value] of Object.entries(added))
+          this.metadata[name.toLowerCase()] = value;
+      },
+    },
+  ],
+  [
+    'hands all metadata down',
+    {
+      copy(this: CallbackManager) {
+        const made = new CallbackManager('parent-of-all');
+        made.metadata = { ...this.metadata };
+        made.inheritableMetadata = { ...this.metadata };
+        return made;
+      },
+    },
+  ],
+  [
+    'fails where it copies',
+    {
+      copy() {
+        throw new Error('another signature');
+      },
+    },
+  ],
+])('a version of the library that %s is left as it is', async (_name, changed) => {
+  const functions = (): unknown[] => [
+    CallbackManager.prototype.copy,
+    CallbackManager.prototype.addMetadata,
+  ];
+  const [copy, addMetadata] = functions();
+  onTestFinished(() => void Object.assign(CallbackManager.prototype, { copy, addMetadata }));
+  Object.assign(CallbackManager.prototype, changed);
+  const newer = functions();
+  await patchCallbacks(compiled());
+  expect(functions()).toEqual(newer);
+});
+
 test('a graph that leads to no such class is left alone', async () => {
   const own = CallbackManager.prototype.copy;
   const pipe = (): never => {

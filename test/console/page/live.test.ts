@@ -1,24 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { describeEnding, describeRefusal } from '../../../src/console/page/api/refusal.ts';
 import { pauseBefore } from '../../../src/console/page/live/backoff.ts';
-import { parseMessages, type StreamMessage } from '../../../src/console/page/live/event-blocks.ts';
+import { readEventBlocks } from '../../../src/console/page/live/event-blocks.ts';
 import { isNewer } from '../../../src/console/page/live/newer.ts';
 
 const STREAM =
   'event: ready\r\ndata: {}\r\nid: a.1\r\n\r\n: heartbeat\r\n\r\nevent: gone\r\ndata: {"id":"x"}\r\n\r\n';
 
 describe('an event stream', () => {
-  test.each([1, 2, 7, STREAM.length])('is read in pieces of %i letters', (size) => {
-    const read: StreamMessage[] = [];
-    let rest = '';
-    for (let at = 0; at < STREAM.length; at += size) {
-      const next = parseMessages(rest + STREAM.slice(at, at + size));
-      read.push(...next.messages);
-      rest = next.rest;
+  test.each([1, 2, 7, STREAM.length])('is read in pieces of %i letters', async (size) => {
+    async function* pieces(): AsyncGenerator<string> {
+      for (let at = 0; at < STREAM.length; at += size) yield STREAM.slice(at, at + size);
     }
-    expect(read).toEqual([
-      { event: 'ready', id: 'a.1', data: {} },
-      { event: 'gone', id: undefined, data: { id: 'x' } },
+    expect(await Array.fromAsync(readEventBlocks(pieces()))).toEqual([
+      { event: 'ready', id: 'a.1', text: '{}' },
+      { event: 'gone', id: undefined, text: '{"id":"x"}' },
     ]);
   });
 

@@ -321,7 +321,7 @@ const FOREIGN: Record<string, string> = {
   sha256sum: 'compares the files of a release; make test-release does',
   skopeo: 'make test-air-gapped copies with the mirror',
   uuidgen: 'makes an id',
-  uvx: 'runs a package of Python; test/builder/python-shapes.test.ts builds what it makes',
+  uvx: 'runs a package of Python; test/builder/shapes/python-shapes.test.ts builds what it makes',
 };
 
 const CHECKS: Record<string, (call: Call) => string[]> = {

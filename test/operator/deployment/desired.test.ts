@@ -12,6 +12,7 @@ import {
 import { buildPasswordJob } from '../../../src/operator/database/own/credentials/job.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/resources/custom-resources.ts';
 import { isAsIntended, addIntentHash } from '../../../src/operator/kernel/owned.ts';
+import { formatDifference } from '../../kit/line-difference.ts';
 import { buildStandIn } from '../../kit/stand-in.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
@@ -30,8 +31,19 @@ const bigger = {
   },
 };
 
+const yamlOf = (
+  given: DeploymentResource,
+  more: Parameters<typeof settings>[0],
+  world: Parameters<typeof desiredDeployment>[2],
+): string => yaml(desiredDeployment(given, settings(more), world));
+
+test('the objects of a deployment', async () => {
+  await expect(yamlOf(deployment(), {}, {})).toMatchFileSnapshot(
+    '../../golden/database/defaults.yaml',
+  );
+});
+
 test.each([
-  ['defaults', deployment(), {}, {}],
   ['sized', deployment({ template: bigger }), { storageClass: 'fast' }, { active: 'chat-00002' }],
   [
     'node-port',
@@ -68,10 +80,9 @@ test.each([
     {},
     {},
   ],
-])('the objects of a deployment: %s', async (name, given, more, world) => {
-  await expect(yaml(desiredDeployment(given, settings(more), world))).toMatchFileSnapshot(
-    `../../golden/database/${name}.yaml`,
-  );
+])('the objects of a deployment differ: %s', async (name, given, more, world) => {
+  const difference = formatDifference(yamlOf(deployment(), {}, {}), yamlOf(given, more, world));
+  await expect(difference).toMatchFileSnapshot(`../../golden/database/${name}.diff`);
 });
 
 test('credentials have no owner, so that they live as long as the volume', async () => {

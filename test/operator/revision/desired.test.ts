@@ -17,6 +17,7 @@ import { toCamelKey } from '../../../src/schema/types.ts';
 import type { DatabaseAddress } from '../../../src/operator/database/address.ts';
 import type { AgentPlacement } from '../../../src/schema/platform/spec/place-spec.ts';
 import { names } from '../../../src/schema/names.ts';
+import { formatDifference } from '../../kit/line-difference.ts';
 import { deployment, revision, settings, UID } from '../../kit/objects.ts';
 
 type ResourceSpec = NonNullable<DeploymentSpec['template']['resourceSpec']>;
@@ -66,8 +67,12 @@ type Case = {
   otlp?: OperatorSettings['otlp'];
   authority?: string;
 };
-const cases: [string, Case][] = [
+const BASES: [string, Case][] = [
   ['defaults', { wish: { api: 1, queue: 1 } }],
+  ['api-first', { wish: { api: 1 } }],
+];
+
+const cases: [string, Case][] = [
   [
     'every-field',
     { resourceSpec: full, secretName: 'chat-env-12345678', wish: { api: 2, queue: 3 } },
@@ -92,7 +97,6 @@ const cases: [string, Case][] = [
       },
     },
   ],
-  ['api-first', { wish: { api: 1 } }],
   ['encrypted', { resourceSpec: full, wish: { api: 1 }, authority: names.databaseTls('chat') }],
   ['scaled-down', { wish: { api: 0, queue: 0 } }],
   [
@@ -112,23 +116,38 @@ const cases: [string, Case][] = [
   ],
 ];
 
-test.each(cases)(
-  'the objects of a revision: %s',
-  async (name, { resourceSpec, secretName, deploymentId, wish, otlp, authority, placement }) => {
-    const asked = placement && { sourceRevisionConfig: { imageUri: 'agent:1', placement } };
-    const of = deployment({ template: { ...(resourceSpec && { resourceSpec }), ...asked } });
-    const address = {
-      secretName: names.databaseSecret('chat', UID),
-      key: 'uri',
-      ...(authority !== undefined && { authority }),
-    };
-    const given = { wish, secretName, deploymentId, address };
-    const yaml = buildRevisionWorkloads(revision(of), given, settings({ ...(otlp && { otlp }) }))
-      .map((object) => stringify(object, { aliasDuplicateObjects: false }))
-      .join('---\n');
-    await expect(yaml).toMatchFileSnapshot(`../../golden/revision/${name}.yaml`);
-  },
-);
+function yamlOf({
+  resourceSpec,
+  secretName,
+  deploymentId,
+  wish,
+  otlp,
+  authority,
+  placement,
+}: Case): string {
+  const asked = placement && { sourceRevisionConfig: { imageUri: 'agent:1', placement } };
+  const of = deployment({ template: { ...(resourceSpec && { resourceSpec }), ...asked } });
+  const address = {
+    secretName: names.databaseSecret('chat', UID),
+    key: 'uri',
+    ...(authority !== undefined && { authority }),
+  };
+  const given = { wish, secretName, deploymentId, address };
+  return buildRevisionWorkloads(revision(of), given, settings({ ...(otlp && { otlp }) }))
+    .map((object) => stringify(object, { aliasDuplicateObjects: false }))
+    .join('---\n');
+}
+
+test.each(BASES)('the objects of a revision: %s', async (name, given) => {
+  await expect(yamlOf(given)).toMatchFileSnapshot(`../../golden/revision/${name}.yaml`);
+});
+
+test.each(cases)('the objects of a revision differ: %s', async (name, given) => {
+  const base = { wish: given.wish.queue === undefined ? { api: 1 } : { api: 1, queue: 1 } };
+  await expect(formatDifference(yamlOf(base), yamlOf(given))).toMatchFileSnapshot(
+    `../../golden/revision/${name}.diff`,
+  );
+});
 
 test('pods of a revision that is out are replaced when the database has another address, and nothing else of them changes', () => {
   const given = {

@@ -139,7 +139,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/revisions/pins.test.ts': {},
   'test/agent/revisions/pinned-calls.test.ts': {},
   'test/agent/revisions/shares.test.ts': {},
-  'test/agent/stream/valkey/streams.test.ts': {},
+  'test/agent/stream/valkey/agent/streams.test.ts': {},
   'test/agent/wire/bad-bodies.test.ts': {},
   'test/agent/wire/bad-input.test.ts': {
     'a start > with a gx.json that is no JSON ends with one sentence': BROKEN,

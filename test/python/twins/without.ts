@@ -13,12 +13,12 @@ export const WITHOUT_TWINS: Readonly<Record<string, string>> = {
   'test/agent/db/pool.test.ts': NO_GRAPH,
   'test/agent/db/unreleased.test.ts': NO_GRAPH,
   'test/agent/dev/embedded-postgres/start.test.ts': NO_GRAPH,
-  'test/agent/dev/run.test.ts':
+  'test/agent/dev/agent/run.test.ts':
     '`gx dev` over graphs in Python has tests of its own in test/python/dev.test.ts.',
   'test/agent/graph-thread/checkpoints/lists.test.ts':
     'The lists of graphs in Python have tests in test/python/lists.test.ts.',
-  'test/agent/graph-types/types.test.ts': 'It is about types of TypeScript.',
-  'test/agent/graphs/messages.test.ts':
+  'test/agent/graph-types/agent/types.test.ts': 'It is about types of TypeScript.',
+  'test/agent/graphs/agent/messages.test.ts':
     'It is the thread of graphs in JavaScript; those of a runner are in test/agent/runner.',
   'test/agent/imports/imports.test.ts':
     'Threads of graphs in Python are imported in test/python/imports.test.ts.',
@@ -30,7 +30,7 @@ export const WITHOUT_TWINS: Readonly<Record<string, string>> = {
   'test/agent/runner/kills.test.ts': BOTH,
   'test/agent/runner/languages.test.ts': BOTH,
   'test/agent/runner/loaded-modules.test.ts': 'It is about modules of JavaScript.',
-  'test/agent/sbom/build.test.ts': 'It is about packages that npm and Debian have installed.',
+  'test/agent/sbom/agent/build.test.ts': 'It is about packages that npm and Debian have installed.',
   'test/agent/tracing/logs.test.ts':
     'It logs by a package for JavaScript; lines of graphs in Python are in test/python/runs.test.ts.',
   'test/agent/tracing/through-gateway.test.ts': ANY_GRAPH,

@@ -243,7 +243,7 @@ const formatKeyIds = ({ run_id, thread_id, task }: NewRun): string =>
   `{${[run_id, thread_id, ...(task !== undefined && 'first' in task ? [task.first] : [])].join()}}`;
 
 /** Returns true for a run that brings no new input, so that it goes on with the state of its thread. */
-export const isContinued = ({ input, command }: NewRun['kwargs']): boolean =>
+const isContinued = ({ input, command }: NewRun['kwargs']): boolean =>
   input === null || command !== null;
 
 async function buildColumns(
@@ -282,64 +282,58 @@ function toInsertedRun(
   return { run, thread_readers, empty, thread_seq, revision };
 }
 
-/**
- * Returns the run as it was stored; undefined when its thread is missing and must not be made, or its key is kept
- * already.
- */
-type Insert<More extends unknown[] = []> = (
-  run: NewRun,
-  ...more: More
-) => Promise<Inserted | undefined>;
-
-export type RunInserts = {
+/** How runs are stored, which decides over the rows beside them and whether their statement is shared with others. */
+type InsertKind =
+  /** Each waits for a worker, with a ticket. */
+  | { kind: 'waiting' }
   /**
-   * Inserts a run that is the starter's if its thread is free; otherwise it comes back as pending, without a ticket.
-   * Throws `Conflict` when another run of the thread was started at the same moment.
+   * Each is the starter's if its thread is free; otherwise it comes back as pending, without a ticket. Throws
+   * `Conflict` when another run of the thread was started at the same moment.
    */
-  started: Insert<[Starter]>;
-  waiting: Insert;
-  /** Does the same within a transaction, for runs of different threads. */
-  waitingIn: (tx: Db, runs: NewRun[]) => Promise<(Inserted | undefined)[]>;
-};
+  | { kind: 'starting'; starter: Starter }
+  /** All wait, in one statement of a transaction. They are on different threads. */
+  | { kind: 'within'; tx: Db };
 
-export function runInserts(
+/**
+ * Stores runs, and returns them as they were stored; undefined in the place of one whose thread is missing and must not
+ * be made, or whose key is kept already.
+ */
+export type InsertRuns = (runs: NewRun[], how: InsertKind) => Promise<(Inserted | undefined)[]>;
+
+/** `rich`: threads show the last run that was made on them. `pinning`: of this process. */
+export function createRunInserts(
   db: Db,
   queue: { buildInsert(runs: readonly NewRun[]): TicketInsert },
-  {
-    rich,
-    pinning,
-  }: {
-    /** Of this process. */
-    pinning: Pinning;
-    rich: boolean;
-  },
-): RunInserts {
+  { rich, pinning }: { rich: boolean; pinning: Pinning },
+): InsertRuns {
   const shared = { rich, pin: buildPinPart(pinning) };
-  const where = { db, ...shared };
-  const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
-    insertSome(on, runs, { ticket: queue.buildInsert(runs) });
+  const insertWaiting = (on: Db, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
+    insertSome({ db: on, ...shared }, runs, { ticket: queue.buildInsert(runs) });
   const createBatchers = () => ({
     starting: new Batcher(
       (some: { run: NewRun; starter: Starter }[]) => {
         const runs = some.map(({ run }) => run);
         // There is one worker in this process.
-        return insertSome(where, runs, { starter: some[0]!.starter });
+        return insertSome({ db, ...shared }, runs, { starter: some[0]!.starter });
       },
       ({ run }) => run.thread_id,
     ),
     waiting: new Batcher(
-      (runs: NewRun[]) => insertWaiting(where, runs),
+      (runs: NewRun[]) => insertWaiting(db, runs),
       ({ thread_id }) => thread_id,
     ),
   });
   // Runs without keys never wait for rivals of those with keys, and their statements stay as short.
   const [plain, keyed] = [createBatchers(), createBatchers()];
-  const chooseBatchers = ({ key }: NewRun): typeof plain => (key === undefined ? plain : keyed);
-  return {
-    started: (run, { worker, leaseSeconds }) =>
-      chooseBatchers(run).starting.add({ run, starter: { worker, leaseSeconds } }),
-    waiting: (run) => chooseBatchers(run).waiting.add(run),
-    waitingIn: (tx, runs) =>
-      runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, ...shared }, runs),
+  return (runs, how) => {
+    if (how.kind === 'within')
+      return runs.length === 0 ? Promise.resolve([]) : insertWaiting(how.tx, runs);
+    const added = runs.map((run) => {
+      const batchers = run.key === undefined ? plain : keyed;
+      if (how.kind === 'waiting') return batchers.waiting.add(run);
+      const { worker, leaseSeconds } = how.starter;
+      return batchers.starting.add({ run, starter: { worker, leaseSeconds } });
+    });
+    return Promise.all(added);
   };
 }

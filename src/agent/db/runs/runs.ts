@@ -1,3 +1,4 @@
+import type { FeedbackToken } from './feedback.ts';
 import type {
   MultitaskStrategy,
   Run,
@@ -58,6 +59,8 @@ export type NewRun = {
   key?: RequestKey | undefined;
   /** Processes that already wait for the run's events. */
   readers: string[];
+  /** Places for feedback on the run, which are opened with it. */
+  feedback?: FeedbackToken[];
   /** `changeable`: which thread the run may be put on, where its caller is guarded. */
   thread: { create: boolean; metadata: object; runs: number; changeable?: Patterns };
 };

@@ -4,7 +4,7 @@ import type { GateReport } from '../../../schema/wire/work-report.ts';
 import type { AgentCaller } from '../../auth/caller.ts';
 import { createId } from '../../kernel/ids.ts';
 import { buildContentKey } from '../../kernel/request-key.ts';
-import { createRuns, type CreateDeps } from './create.ts';
+import { createRuns, type CreateDeps } from './create-run.ts';
 import { loadEarlierRuns } from './earlier-run.ts';
 
 /** The platform asks, whom no handler of the deployment knows. */
@@ -51,9 +51,9 @@ export class GateRun {
       on_completion: 'keep' as const,
       metadata: { gate: id },
     };
-    const request = { requestId: createId(), headers: {}, forwarded: {}, caller: CALLER };
+    const call = { requestId: createId(), headers: {}, forwarded: {}, caller: CALLER };
     return createRuns(this.#deps, [body], {
-      request,
+      call,
       key: buildContentKey({ identity: CALLER.identity, route: 'gate' }, id),
     });
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict, NotFound } from '../../../errors.ts';
+import { TurnsByName } from '../../../http/limits/turns.ts';
 import type { Patterns } from '../../db/base/permits.ts';
 import { holdOn, holdThread, releaseThread, loadWaitingRun } from '../../db/runs/thread-holds.ts';
 import { wakeWorkers, type WakeDeps } from './insert.ts';
@@ -27,24 +28,14 @@ type Held = { threadId: string; changeable: Patterns };
  */
 export class HeldThreads {
   readonly #deps: WakeDeps;
-  /** The last of those who hold a thread here, or wait for it. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #turns = new TurnsByName({ all: Infinity, each: 1 });
 
   constructor(deps: WakeDeps) {
     this.#deps = deps;
   }
 
-  async runWhileHeld<T>(held: Held, work: (holder: string) => Promise<T>): Promise<T> {
-    const { threadId } = held;
-    const before = this.#last.get(threadId);
-    const mine = (before ?? Promise.resolve()).then(() => this.#hold(held, work));
-    const settled = mine.catch(() => undefined);
-    this.#last.set(threadId, settled);
-    try {
-      return await mine;
-    } finally {
-      if (this.#last.get(threadId) === settled) this.#last.delete(threadId);
-    }
+  runWhileHeld<T>(held: Held, work: (holder: string) => Promise<T>): Promise<T> {
+    return this.#turns.run(held.threadId, () => this.#hold(held, work));
   }
 
   async #hold<T>({ threadId, changeable }: Held, work: (holder: string) => Promise<T>): Promise<T> {

@@ -3,8 +3,9 @@ import { toError, Conflict, NotFound } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { RunKwargs } from '../../../schema/agent/run.ts';
 import type { Claimed } from '../../db/runs/leases.ts';
+import { insertFeedbackTokens } from '../../db/runs/feedback.ts';
 import type { Database, Db } from '../../db/base/pool.ts';
-import type { Inserted, RunInserts } from '../../db/runs/run-inserts.ts';
+import type { Inserted, InsertRuns } from '../../db/runs/run-inserts.ts';
 import { addPushConfig } from '../../db/webhooks/push-configs.ts';
 import { isStillWaiting } from '../../db/runs/tasks.ts';
 import { loadThreadQuestions } from '../../db/threads/threads.ts';
@@ -25,7 +26,8 @@ import {
 export type WakeDeps = { db: Database; pump: Pump; tickets: Tickets; log: Log; signals: Signals };
 
 /** The parts that storing a run, and waking a worker for it, need. */
-export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; queued: QueuedRuns };
+export type InsertDeps = TellStoppedDeps &
+  WakeDeps & { insertRuns: InsertRuns; queued: QueuedRuns };
 
 const NOT_THERE = 'Thread or assistant not found.';
 const ANSWERED =
@@ -36,18 +38,25 @@ const BUSY =
   'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
 /**
- * Stores a planned run as its multitask strategy allows, and wakes a worker for it. Throws a 429 when too many wait.
+ * Stores a run as its multitask strategy allows, and wakes a worker for it. Throws `NotFound` when its thread is
+ * missing and must not be made, `Conflict` when the thread takes no such run, and a 429 when too many wait.
  */
-export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inserted> {
+export async function insertRun(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   const full = deps.queued.admit();
   if (full !== undefined) await full;
-  const found = await storeRun(deps, run);
-  if (found.run.status === 'pending') deps.queued.addWaiting();
-  return found;
+  await openFeedback(deps.db, [run]);
+  const isPlain = run.multitask_strategy === 'enqueue' && run.answering === undefined;
+  const started = isPlain ? await insertStarting(deps, run) : undefined;
+  const stored =
+    started ?? (isPlain ? await insertWaiting(deps, run) : await insertHolding(deps, run));
+  if (stored === undefined) throw new NotFound(NOT_THERE);
+  if (stored.run.status === 'pending') deps.queued.addWaiting();
+  if (started === undefined && run.after_seconds === 0) wakeWorkers(deps, stored);
+  return stored;
 }
 
 /**
- * Stores planned runs, each on a new thread, and wakes workers for them. `within` does work that belongs to the same
+ * Stores runs, each on a new thread, and wakes workers for them. `within` does work that belongs to the same
  * transaction. Throws a 429 when not all of them may wait; none is stored then, nor where anything else fails.
  */
 export async function insertTogether(
@@ -58,25 +67,13 @@ export async function insertTogether(
   await deps.queued.admit(runs.length);
   const all = await deps.db.transaction(async (tx) => {
     await within(tx);
-    const inserted = await deps.inserts.waitingIn(tx, runs);
+    await openFeedback(tx, runs);
+    const inserted = await deps.insertRuns(runs, { kind: 'within', tx });
     if (inserted.includes(undefined)) throw new NotFound(NOT_THERE);
     return inserted as Inserted[];
   });
   wakeFor(deps, all);
   return all;
-}
-
-async function storeRun(deps: InsertDeps, run: NewRun): Promise<Inserted> {
-  const looksFirst = run.answering !== undefined;
-  const started = looksFirst ? undefined : await insertStarted(deps, run);
-  if (started !== undefined) return started;
-  const found =
-    run.multitask_strategy === 'enqueue' && !looksFirst
-      ? await deps.inserts.waiting(run)
-      : await insertHolding(deps, run);
-  if (found === undefined) throw new NotFound(NOT_THERE);
-  if (run.after_seconds === 0) wakeWorkers(deps, found);
-  return found;
 }
 
 /**
@@ -105,15 +102,12 @@ function announce(
  * Takes the short way: with a free slot here and a free thread, the run starts with the statement that stores it.
  * Returns undefined when the run was not stored.
  */
-async function insertStarted(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
-  const { db, inserts, pump, tickets } = deps;
-  const seat =
-    run.multitask_strategy === 'enqueue' && run.after_seconds === 0
-      ? pump.reserveSeat()
-      : undefined;
+async function insertStarting(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
+  const { db, insertRuns, pump, tickets } = deps;
+  const seat = run.after_seconds === 0 ? pump.reserveSeat() : undefined;
   if (seat === undefined) return undefined;
   try {
-    const found = await inserts.started(run, seat);
+    const [found] = await insertRuns([run], { kind: 'starting', starter: seat });
     if (found === undefined) throw new NotFound(NOT_THERE);
     if (found.run.status === 'running') seat.start(toClaimed(run, found));
     else {
@@ -156,6 +150,16 @@ function toClaimed(
   };
 }
 
+/** Stores the tokens before the runs, which may begin with the statement that stores them. */
+async function openFeedback(db: Db, runs: NewRun[]): Promise<void> {
+  for (const run of runs)
+    if (run.feedback?.length) await insertFeedbackTokens(db, run, run.feedback);
+}
+
+async function insertWaiting(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
+  return (await deps.insertRuns([run], { kind: 'waiting' }))[0];
+}
+
 async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
   const { inserted, stopped } = await deps.db.transaction((tx) =>
     insertOnHeldThread(deps, tx, run),
@@ -172,7 +176,7 @@ type InsertedAfter = { inserted: Inserted | undefined; stopped: StoppedRuns | un
  * that no other run can come in between. Throws `Conflict` before it has written anything when the thread is busy.
  */
 export async function insertOnHeldThread(
-  { inserts }: InsertDeps,
+  { insertRuns }: InsertDeps,
   tx: Db,
   run: NewRun,
 ): Promise<InsertedAfter> {
@@ -183,7 +187,7 @@ export async function insertOnHeldThread(
   await refuseLateAnswer(tx, run, task);
   const stopped =
     admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
-  const [inserted] = await inserts.waitingIn(tx, [run]);
+  const [inserted] = await insertRuns([run], { kind: 'within', tx });
   if (inserted === undefined) refuseIfKeyed(run);
   if (inserted !== undefined && task?.push !== undefined)
     await addPushConfig(tx, { ...task, thread_id: run.thread_id }, task.push);

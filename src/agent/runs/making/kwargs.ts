@@ -58,6 +58,10 @@ function findCommand({ command }: RunCreate): Json | null {
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
+/** Returns true for a run that brings no new input, so that it goes on with the state of its thread. */
+export const isContinuedRun = (body: RunCreate): boolean =>
+  (body.input ?? null) === null || findCommand(body) !== null;
+
 /**
  * `protocol`: the run publishes protocol events. `answers`: the questions that its command answers, if they are open
  * when it begins. `keepsWaiting`: its thread stays if the run waits for an answer. `repeatable`: its request may come

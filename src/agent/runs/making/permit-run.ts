@@ -1,14 +1,11 @@
 import type { RunCreate } from '../../../schema/agent/run.ts';
 import { askPermission, type AgentCaller } from '../../auth/caller.ts';
-import type { RunPermits } from '../../db/runs/guarded-run-context.ts';
 import type { Patterns } from '../../db/base/permits.ts';
-import { buildSystemAssistantId } from '../../kernel/ids.ts';
+import { buildSystemAssistantId, createId } from '../../kernel/ids.ts';
 import { mayCreateThread } from './kwargs.ts';
+import type { PermittedRequest, RequestDeps, RunRequest } from './request.ts';
 
 /* This file asks whether a caller may make a run. */
-
-/** A run as its caller's handlers left it; without permits the caller is not guarded. */
-export type PermittedRun = { body: RunCreate; permits: RunPermits | undefined };
 
 /** The fields of a run that handlers see as its `kwargs`. */
 const KWARGS = [
@@ -24,22 +21,34 @@ const KWARGS = [
 ] as const;
 
 /**
- * Asks the caller's handlers of `threads:create_run`, and of `assistants:read` unless the assistant is a graph's own.
- * Throws their refusal.
+ * Gives a run its ids, and asks the caller's handlers of `threads:create_run`, and of `assistants:read` unless the
+ * assistant is a graph's own. Throws their refusal.
  */
 export async function permitRun(
-  { caller, graphs }: { caller: AgentCaller; graphs: string[] },
-  body: RunCreate,
-  ids: { run_id: string; thread_id: string | null; assistant_id: string },
-): Promise<PermittedRun> {
-  if (caller.guard === undefined) return { body, permits: undefined };
-  const assistant = await permitAssistant({ caller, graphs }, ids.assistant_id);
+  { graphs }: RequestDeps,
+  request: RunRequest,
+  assistantId: string,
+): Promise<PermittedRequest> {
+  const { body, threadId } = request;
+  const { caller } = request.call;
+  const runId = createId();
+  const ownThreadId = threadId ?? createId();
+  const ids = { runId, ownThreadId, assistantId };
+  if (caller.guard === undefined) return { ...request, ...ids, permits: undefined };
+  const assistant = await permitAssistant({ caller, graphs }, assistantId);
   const asked = await askPermission(caller, 'threads:create_run', {
-    ...ids,
+    run_id: runId,
+    thread_id: threadId ?? null,
+    assistant_id: assistantId,
     status: 'pending',
     ...toRunFields(body),
   });
-  return { body: applyRunFields(body, asked.value), permits: { assistant, thread: asked.permits } };
+  return {
+    ...request,
+    ...ids,
+    body: applyRunFields(body, asked.value),
+    permits: { assistant, thread: asked.permits },
+  };
 }
 
 /** Asks the caller's handlers of `assistants:read`, unless the assistant is a graph's own. Throws their refusal. */

@@ -6,8 +6,8 @@ import { runProgress, selectActive, type RunProgress } from '../../db/runs/runs.
 import type { RequestKey } from '../../kernel/request-key.ts';
 import type { BusMessage, Subscription } from '../../stream/bus.ts';
 import { cancelRuns, type CancelDeps } from '../executing/cancel.ts';
-import { createRun, type CreateDeps } from './create.ts';
-import type { RequestFacts } from './plan.ts';
+import { createRunOnce, type CreateDeps } from './create-run.ts';
+import type { RequestFacts } from './request.ts';
 import { refuseGone } from './only-once.ts';
 import type { Readers } from '../reading/readers.ts';
 
@@ -38,7 +38,7 @@ export type RunEnd = {
 
 /**
  * Makes a run, or finds the one that the same request made before, and returns its end. If the caller leaves before
- * that, the run is stopped, and the result is undefined. Throws the errors of `createRun`.
+ * that, the run is stopped, and the result is undefined. Throws the errors of `createRunOnce`.
  */
 export async function runToEnd(
   deps: RunToEndDeps,
@@ -51,13 +51,11 @@ export async function runToEnd(
     signal: request.signal,
     hears: hears === undefined ? ('end' as const) : ('events' as const),
   };
-  const { run, subscription, before } = await createRun(deps, body, {
-    threadId,
-    request,
-    key,
-    follow,
-    ...keepsWaiting,
-  });
+  const { run, subscription, before } = await createRunOnce(
+    deps,
+    { body, threadId, call: request, key },
+    { follow, ...keepsWaiting },
+  );
   const { run_id, thread_id } = run;
   if (before !== undefined && !isUnfinished(before.status)) {
     subscription!.close();

@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../api/api-request.ts';
 import { RequestRefused, type Calls } from '../api/calls.ts';
 import { pauseBefore } from './backoff.ts';
-import { parseMessages, type StreamMessage } from './event-blocks.ts';
+import { readEventBlocks, type StreamMessage } from './event-blocks.ts';
 
 /** How the connection is. `since` is when it was lost, in milliseconds. */
 export type Connection =
@@ -77,20 +77,25 @@ async function readOnce(
       signal: isOver,
     });
     live();
-    let rest = '';
-    for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      noteBeat();
-      const read = parseMessages(rest + piece);
-      rest = read.rest;
-      for (const one of read.messages) {
-        place.after = one.id ?? place.after;
-        if (one.event === 'end') place.ended = true;
-        message(one);
-      }
+    for await (const { event, id, text } of readEventBlocks(readPieces(response, noteBeat))) {
+      place.after = id ?? place.after;
+      if (event === 'end') place.ended = true;
+      message({ event, id, data: JSON.parse(text) as unknown });
     }
   } finally {
     clearTimeout(timer);
     silent.abort();
+  }
+}
+
+/** Yields the texts of a body. Each is a sign of life. */
+async function* readPieces(
+  { body }: Response,
+  noteBeat: () => void,
+): AsyncGenerator<string, void, undefined> {
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    noteBeat();
+    yield piece;
   }
 }
 

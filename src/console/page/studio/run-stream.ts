@@ -1,4 +1,4 @@
-import { parseBlock } from '../live/event-blocks.ts';
+import { readEventBlocks } from '../live/event-blocks.ts';
 
 /**
  * An event of a run: its kind, the graph within the graph that it is of, and its data, which is not parsed yet.
@@ -8,37 +8,13 @@ export type RunStreamEvent = { kind: string; within: string; text: string; id: s
 
 /** Letters of an event. A longer one is passed over: the state that it would bring is read when the run is over. */
 const LONGEST = 1_000_000;
-const END = /\r?\n\r?\n/;
-/** Letters that the end of an event may have. */
-const END_LETTERS = 4;
 
-/** Reads events from pieces of text of any length. A block without data is only a sign of life. */
+/** Reads the events of a run from pieces of text of any length. */
 export async function* runStreamEvents(
   pieces: AsyncIterable<string>,
 ): AsyncGenerator<RunStreamEvent> {
-  let rest = '';
-  // Of an event that is too long, only the last letters are kept, which may be a part of its end.
-  let isTooLong = false;
-  for await (const piece of pieces) {
-    const text = rest + piece;
-    const blocks = END.test(text.slice(Math.max(0, rest.length - END_LETTERS)))
-      ? text.split(END)
-      : [text];
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const event = isTooLong ? undefined : parseEvent(block);
-      isTooLong = false;
-      if (event !== undefined) yield event;
-    }
-    if (rest.length <= LONGEST) continue;
-    isTooLong = true;
-    rest = rest.slice(-END_LETTERS);
+  for await (const { event, id, text } of readEventBlocks(pieces, LONGEST)) {
+    const [kind = '', ...within] = event.split('|');
+    yield { kind, within: within.join('|'), text, id };
   }
-}
-
-function parseEvent(block: string): RunStreamEvent | undefined {
-  const { event, id, text } = parseBlock(block);
-  if (text === '') return undefined;
-  const [kind = '', ...within] = event.split('|');
-  return { kind, within: within.join('|'), text, id };
 }

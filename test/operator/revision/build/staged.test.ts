@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
 import { createCaches } from '../../../../src/operator/view/caches.ts';
-import { InTurn } from '../../../../src/operator/view/in-turn.ts';
+import { BuildTurns } from '../../../../src/operator/view/build-turns.ts';
 import { observeBuild } from '../../../../src/operator/revision/build/observe.ts';
 import { decideBuild } from '../../../../src/operator/revision/build/staged.ts';
 import { buildStagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
@@ -353,7 +353,7 @@ test.each([
     kube: { listAll: () => Promise.resolve([{ metadata: { name: 'another' } }]) },
     settings: settings({ builder: BUILDER }),
     caches: EMPTY,
-    buildTurns: new InTurn(),
+    buildTurns: new BuildTurns(),
   };
   const given = {
     deployment: deployment(fromGit('main')),
