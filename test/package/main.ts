@@ -177,6 +177,7 @@ const EXAMPLES: Record<string, Talk> = {
     await ask(client, 'memory', say('Remember that I like tea'));
     assert.match(await ask(client, 'memory', say('What do you know about me?')), /I like tea/);
   },
+  'ag-ui': async (client) => assert.match(await ask(client, 'shopping', say('add milk')), /milk/),
   subagents: async (client) =>
     assert.match(await ask(client, 'subagents', say('What about green tea?')), /green tea/),
   echo: async (client) =>
