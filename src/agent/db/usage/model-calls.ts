@@ -149,11 +149,25 @@ export function sumWholeDays(db: Database): Promise<number> {
   });
 }
 
+/** The rows of days that are gone, without a user: one for each key. */
+const DAYS_OF_NOBODY = `select day, assistant_id, graph_id, null, revision, provider, model, sum(calls), sum(failed),
+    sum(cached), sum(unreported), sum(unpriced), sum(input), sum(output), sum(cache_read), sum(cache_write),
+    sum(reasoning), sum(cost_nano)
+  from gone group by day, assistant_id, graph_id, revision, provider, model`;
+
 /** Removes a user from all calls and sums, which stay without one. Returns the number of calls. */
 export function forgetUser(db: Database, user: string): Promise<number> {
   return db.transaction(async (tx) => {
+    // The sums of a day join those of nobody, so that a key has one row, whose prices can be brought up to date.
+    await tx.query({ text: 'lock table gx.usage_day in share row exclusive mode', values: [] });
     await tx.query({
-      text: 'update gx.usage_day set user_id = null where user_id = $1',
+      text: `with gone as (
+          delete from gx.usage_day d where d.user_id = $1 or (d.user_id is null and exists (
+            select 1 from gx.usage_day o where o.user_id = $1 and o.day = d.day and o.graph_id = d.graph_id
+              and (o.assistant_id, o.revision, o.provider, o.model)
+                is not distinct from (d.assistant_id, d.revision, d.provider, d.model)))
+          returning d.*)
+        insert into gx.usage_day ${DAYS_OF_NOBODY}`,
       values: [user],
     });
     const rows = await tx.query({
