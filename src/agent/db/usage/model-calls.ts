@@ -2,6 +2,7 @@ import { NO_TOKENS, type ModelCall } from '../../../schema/wire/wall/model-call.
 import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
+import { SETTLE_CALLS } from '../budgets/accounts.ts';
 import type { Database, Db } from '../base/pool.ts';
 
 /* This file keeps the calls of models, and sums them. Names and counts stay as they are in an encrypted database. */
@@ -53,12 +54,20 @@ const NAMES = Object.keys(COLUMNS);
 const INSERT = `insert into gx.model_call (${NAMES.join(', ')}) select ${NAMES.join(', ')} from ${buildRowsSql(COLUMNS, 'c')}
   on conflict do nothing`;
 
-/** Writes calls. One that is there already stays as it is. */
-export async function insertModelCalls(db: Db, calls: StoredCall[]): Promise<void> {
+const INSERT_SETTLING = `with c as (${INSERT} returning run_id, call_id, cost_nano, cached, reported, status, input, output, cache_read),
+  ${SETTLE_CALLS}`;
+
+/** Writes calls. One that is there already stays as it is. `settles`: budgets count them. */
+export async function insertModelCalls(
+  db: Db,
+  calls: StoredCall[],
+  settles = false,
+): Promise<void> {
   const rows = calls.map(buildRow);
   await db.query({
-    name: 'model_call_insert',
-    text: INSERT,
+    ...(settles
+      ? { name: 'model_call_insert_settling', text: INSERT_SETTLING }
+      : { name: 'model_call_insert', text: INSERT }),
     values: NAMES.map((name) => rows.map((row) => row[name] ?? null)),
   });
 }

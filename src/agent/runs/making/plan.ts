@@ -3,6 +3,7 @@ import { Invalid, NotFound } from '../../../errors.ts';
 import { getCurrentTrace, buildTraceHeaders } from '../../../trace-context.ts';
 import type { RunCreate, RunKwargs } from '../../../schema/agent/run.ts';
 import { loadVersionSettings } from '../../db/assistants/assistants.ts';
+import type { RunBudgets } from '../../budgets/budgets.ts';
 import type { BatchedStatements } from '../../db/batched-statements.ts';
 import type { AgentCall } from '../../auth/caller.ts';
 import { hasCheckpoint } from '../../db/checkpoints/stored-checkpoints.ts';
@@ -19,6 +20,7 @@ import { isPinnedElsewhere, getPinnedRevision, type Pinning } from '../../kernel
 import { readStrictAnswer, type StrictAnswer } from '../../kernel/strict-resume.ts';
 import type { GraphHost } from '../../graphs/host.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
+import { takeBudgetAnswer, type BudgetedRun } from './answer-budget.ts';
 import { pickHeaders } from './headers.ts';
 import { permitRun } from './permit-run.ts';
 import {
@@ -40,6 +42,7 @@ export type PlanDeps = {
   host: GraphHost;
   jobs: JobSettings;
   webhooks: Webhooks;
+  bounds: { budgets: RunBudgets };
   requests: {
     /** Returns whether a header, by its lower-case name, becomes a configurable value of the request's runs. */
     passes: (header: string) => boolean;
@@ -78,19 +81,21 @@ export async function planRun(
   const [run_id, thread_id] = [createId(), threadId ?? createId()];
   const assistantId = resolveAssistantId(asked.assistant_id, deps.graphs);
   const whose = { caller: request.caller, graphs: deps.graphs };
-  const { body, permits } = await permitRun(whose, asked, {
+  const { body: permitted, permits } = await permitRun(whose, asked, {
     run_id,
     thread_id: threadId ?? null,
     assistant_id: assistantId,
   });
   const from = await applyVersion(
     deps,
-    body,
+    permitted,
     await loadRunContext(deps, { assistantId, threadId: thread_id, context }, permits),
   );
+  const budgeted = await applyBudgets(deps, permitted, { from, threadId: thread_id, request });
+  const { body } = budgeted;
   await checkCheckpoint(deps.db, thread_id, readRequestedCheckpoint(body));
   const stateless = threadId === undefined;
-  const kwargs = runKwargs(body, applyDefaults(from, deps.jobs), {
+  const ownKwargs = runKwargs(body, applyDefaults(from, deps.jobs), {
     run_id,
     thread_id,
     temporary: stateless && body.on_completion !== 'keep',
@@ -99,7 +104,8 @@ export async function planRun(
     traced: getWorkTrace(),
     origin: buildOrigin(request, deps),
   });
-  const answering = given ?? readStrictAnswer(body);
+  const kwargs = { ...ownKwargs, ...budgeted.kwargs };
+  const answering = budgeted.answering ?? given ?? readStrictAnswer(body);
   const place = await readRevisionPlace(deps, request, from.graph_id);
   // Another revision executes it by its own graph, which this one may not have.
   if (
@@ -127,12 +133,23 @@ export async function planRun(
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     ...(place !== undefined && { place }),
     ...(answering !== undefined && { answering }),
+    ...(budgeted.raise !== undefined && { raise: budgeted.raise }),
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     thread: {
       create: stateless || mayCreateThread(body),
       ...buildThreadChanges(body, from, permits),
     },
   };
+}
+
+/** Takes the answer to a budget's question out of a request whose thread may wait for one. */
+async function applyBudgets(
+  deps: PlanDeps,
+  body: RunCreate,
+  { from, threadId, request }: { from: PlannedFrom; threadId: string; request: RequestFacts },
+): Promise<BudgetedRun> {
+  if (from.has_budget_chain !== true) return { body, kwargs: {} };
+  return takeBudgetAnswer(deps, body, { threadId, caller: request.caller });
 }
 
 function getWorkTrace(): Pick<RunKwargs, 'trace'> {
