@@ -1,6 +1,12 @@
+import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Budget, BudgetUnit, RunBudget } from '../../schema/agent/budget.ts';
-import { holdAmounts, releaseHolds, type AskedAccount } from '../db/budgets/accounts.ts';
+import {
+  findSpentWindow,
+  holdAmounts,
+  releaseHolds,
+  type AskedAccount,
+} from '../db/budgets/accounts.ts';
 import {
   deleteChain,
   loadChain,
@@ -13,7 +19,13 @@ import type { Claimed } from '../db/runs/leases.ts';
 import { runFields } from '../kernel/run-fields.ts';
 import type { Prices } from '../prices/table.ts';
 import { RunAdmission } from './run-admission.ts';
-import { listBounds, type Bound, type BoundRun, type BudgetSource } from './rules.ts';
+import {
+  describeBudgetRefusal,
+  listBounds,
+  type Bound,
+  type BoundRun,
+  type BudgetSource,
+} from './rules.ts';
 
 type Deps = {
   db: Database;
@@ -32,8 +44,11 @@ type BoundedEnd = { isOver: boolean; interrupts: string | undefined };
 export class RunBudgets {
   readonly #deps: Deps;
 
+  readonly #refusesRuns: boolean;
+
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#refusesRuns = this.all.some(({ budget }) => budget.at === 'fail' && budget.per !== 'run');
   }
 
   /** All budgets by name, with their source. */
@@ -43,6 +58,26 @@ export class RunBudgets {
       ...owner.map((budget) => ({ source: 'spec' as const, budget })),
       ...author.map((budget) => ({ source: 'gx.json' as const, budget })),
     ];
+  }
+
+  /** Whether runs share some of them. */
+  get areShared(): boolean {
+    return this.all.some(({ budget }) => budget.per !== 'run');
+  }
+
+  /** Throws where a budget is spent that refuses new runs, and says when it begins again. */
+  async refuseSpent(run: BoundRun): Promise<void> {
+    if (!this.#refusesRuns) return;
+    for (const bound of listBounds(this.#deps, undefined, run)) {
+      const { per, fails, hard, key: budget, scope } = bound;
+      if (per === 'run' || !fails || hard === undefined) continue;
+      const window = await findSpentWindow(this.#deps.db, { budget, scope, hard });
+      if (window === undefined) continue;
+      const { spent, ends_at: resetsAt, seconds } = window;
+      const question = { key: budget, scope, since: null, resetsAt, spent, hard: window.hard };
+      const headers = seconds === null ? {} : { 'retry-after': String(Math.max(1, seconds)) };
+      throw new Problem(402, describeBudgetRefusal(bound, question), { headers });
+    }
   }
 
   /** Returns the budget that a key names. */

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { isTimeZone } from '../time-zone.ts';
 import { buildClosedSchema, buildEnumSchema, buildOptionalFields } from '../types.ts';
 
 /* Budgets: bounds of the calls of models that runs make. */
@@ -41,7 +42,7 @@ export const Budget = buildClosedSchema(
     }),
     ...buildOptionalFields({
       hard: buildAmountSchema('No call of a model begins that would exceed it.'),
-      soft: buildAmountSchema('Passing it is logged and counted, once in each window.'),
+      soft: buildAmountSchema('Passing it is logged, once in each window.'),
       within: buildEnumSchema(BUDGET_WINDOWS, {
         description:
           'The window after which it begins again. Without one it is for good. Runs have none.',
@@ -97,13 +98,15 @@ export type RunBudget = Static<typeof RunBudget>;
 
 /** Returns the fault of a budget, and its field; undefined where there is none. */
 function findBudgetFault(budget: Budget): { field: string; msg: string } | undefined {
-  const { per, unit, within, hard, soft, most } = budget;
+  const { per, unit, within, timezone, hard, soft, most } = budget;
   if (hard === undefined && soft === undefined)
     return { field: 'hard', msg: 'must be there, or `soft`' };
   if (per === 'run' && within !== undefined)
     return { field: 'within', msg: 'is not for budgets of runs, which end with them' };
   if (per !== 'run' && unit === 'seconds')
     return { field: 'unit', msg: 'may be seconds in budgets of runs alone' };
+  if (timezone !== undefined && !isTimeZone(timezone))
+    return { field: 'timezone', msg: 'must be the name of a time zone, such as Europe/Berlin' };
   for (const field of ['hard', 'soft', 'most'] as const) {
     const msg = findAmountFault(budget[field], unit);
     if (msg !== undefined) return { field, msg };

@@ -63,6 +63,7 @@ const NEEDED: Record<string, () => unknown> = {
   id: () => 1,
   method: () => 'agent.getTree',
   name: () => 'weather',
+  to: () => 1,
   schedule: () => '0 0 1 1 *',
   threadId: () => known['thread_id'],
   runId: () => 'a-run',

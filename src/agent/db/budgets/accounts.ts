@@ -141,3 +141,26 @@ export async function forgetAccounts(db: Db, user: string): Promise<void> {
     values: [user],
   });
 }
+
+/** Returns the end of a present window in which a budget is spent, and how much; undefined where it is not spent. */
+export async function findSpentWindow(
+  db: Db,
+  { budget, scope, hard }: { budget: string; scope: string; hard: number },
+): Promise<
+  { spent: number; hard: number; ends_at: string | null; seconds: number | null } | undefined
+> {
+  const [row] = await db.query<{
+    spent: number;
+    hard: number;
+    ends_at: string | null;
+    seconds: number | null;
+  }>({
+    name: 'budget_spent',
+    text: `select spent::float8 as spent, greatest(raised, $3::bigint)::float8 as hard, ends_at,
+        ceil(extract(epoch from ends_at - now()))::int as seconds from gx.budget_account
+      where budget = $1 and scope = $2 and (ends_at is null or ends_at > now()) and spent >= greatest(raised, $3::bigint)
+      order by since desc limit 1`,
+    values: [budget, scope, hard],
+  });
+  return row;
+}

@@ -56,7 +56,7 @@ export async function saveChain(
       select t.thread_id, $2::text::jsonb, $3, $4, $5, case when $3::text is not null then coalesce($6::timestamptz, '-infinity') end, $7
         from gx.thread t where t.thread_id = $1
       on conflict (thread_id) do update set state = excluded.state, question_id = excluded.question_id,
-        budget = excluded.budget, scope = excluded.scope, since = excluded.since, hard = excluded.hard, asked_at = now()`,
+        budget = excluded.budget, scope = excluded.scope, since = excluded.since, hard = excluded.hard, asked_at = now(), goes_on = true`,
     values: [
       threadId,
       JSON.stringify(state),
@@ -91,4 +91,20 @@ export async function loadRecordedSpending(
     values: [runId],
   });
   return row!;
+}
+
+/** A thread whose question is answered by the budget itself: it was raised, or begins again. */
+export type ReleasedThread = { thread_id: string; question_id: string };
+
+/** Returns threads that need wait no longer. */
+export function loadReleasedThreads(db: Db, limit: number): Promise<ReleasedThread[]> {
+  return db.query<ReleasedThread>({
+    name: 'budget_released',
+    text: `select c.thread_id, c.question_id from gx.budget_chain c join gx.budget_account a using (budget, scope, since)
+      join gx.thread t using (thread_id)
+      where c.question_id is not null and c.goes_on and t.status = 'interrupted' and (a.ends_at <= now() or a.raised > c.hard)
+        and not exists (select 1 from gx.run r where r.thread_id = c.thread_id and r.status in ('pending', 'running'))
+      order by c.asked_at limit $1`,
+    values: [limit],
+  });
 }

@@ -48,7 +48,9 @@ create table gx.budget_chain (
   since timestamptz,
   -- The bound that was asked about.
   hard bigint,
-  asked_at timestamptz not null default now()
+  asked_at timestamptz not null default now(),
+  -- Whether the thread goes on by itself once the budget is raised or begins again.
+  goes_on boolean not null default true
 );
 create index budget_chain_question on gx.budget_chain (budget, scope, since) where question_id is not null;
 

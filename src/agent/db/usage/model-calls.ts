@@ -2,7 +2,7 @@ import { NO_TOKENS, type ModelCall } from '../../../schema/wire/wall/model-call.
 import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
-import { SETTLE_CALLS } from '../budgets/accounts.ts';
+import { forgetAccounts, SETTLE_CALLS } from '../budgets/accounts.ts';
 import type { Database, Db } from '../base/pool.ts';
 
 /* This file keeps the calls of models, and sums them. Names and counts stay as they are in an encrypted database. */
@@ -179,6 +179,7 @@ export function forgetUser(db: Database, user: string): Promise<number> {
         insert into gx.usage_day ${DAYS_OF_NOBODY}`,
       values: [user],
     });
+    await forgetAccounts(tx, user);
     const rows = await tx.query({
       text: 'update gx.model_call set user_id = null where user_id = $1 returning 1',
       values: [user],

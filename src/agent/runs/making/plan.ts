@@ -148,6 +148,12 @@ async function applyBudgets(
   body: RunCreate,
   { from, threadId, request }: { from: PlannedFrom; threadId: string; request: RequestFacts },
 ): Promise<BudgetedRun> {
+  await deps.bounds.budgets.refuseSpent({
+    graph_id: from.graph_id,
+    thread_id: threadId,
+    assistant_id: from.assistant_id,
+    user_id: request.caller.guard?.user.identity ?? null,
+  });
   if (from.has_budget_chain !== true) return { body, kwargs: {} };
   return takeBudgetAnswer(deps, body, { threadId, caller: request.caller });
 }

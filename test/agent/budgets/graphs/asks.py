@@ -32,7 +32,7 @@ class Model(BaseChatModel):
         return "dear"
 
     async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.4 if self.model == "slow" else 0.02)
         return self._generate(messages)
 
     def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:

@@ -41,7 +41,7 @@ class Model extends BaseChatModel {
   }
   override async _generate(): Promise<ChatResult> {
     note('call', this.thread);
-    await wait(20);
+    await wait(this.#fields.name === 'slow' ? 400 : 20);
     if (this.#fields.fails === true) throw new Error('The provider is overloaded.');
     const usage_metadata = { input_tokens: 0, output_tokens: 10, total_tokens: 10 };
     const message = Object.assign(new AIMessage('yes'), { usage_metadata });
