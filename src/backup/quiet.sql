@@ -15,6 +15,15 @@ do $do$ begin
   if to_regclass('pgboss.job') is not null then delete from pgboss.job; end if;
 end $do$;
 
+-- Threads that wait for a budget go on when somebody answers, and not by themselves. Nothing is under way.
+do $do$ begin
+  if to_regclass('gx.budget_chain') is not null then
+    update gx.budget_chain set goes_on = false where goes_on;
+    delete from gx.budget_hold;
+    update gx.budget_account set held = 0 where held <> 0;
+  end if;
+end $do$;
+
 -- Threads of their own that runs had go, as at the end of each; no worker holds anything any more.
 update gx.thread set remove_after = now() where temporary;
 update gx.thread set held_until = null, holder = null where held_until is not null;

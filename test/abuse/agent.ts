@@ -29,6 +29,7 @@ const NEEDED: Record<string, unknown> = {
   id: 1,
   method: 'agent.getTree',
   name: 'weather',
+  to: 1,
   schedule: '0 0 1 1 *',
   user_id: 'nobody',
 };

@@ -103,6 +103,8 @@ test('no run or thread belongs to a revision of the original, and the statements
       (select count(*)::int from gx.thread where revision is not null or kept is not null) as threads`),
   ).toEqual({ runs: 0, plans: 0, threads: 0 });
   // the views of reports came later than revisions: a schema without these has none
-  await database.sql('drop schema gx_report cascade; alter table gx.run drop column revision; drop table gx.rollout');
+  await database.sql(
+    'drop schema gx_report cascade; alter table gx.run drop column revision; drop table gx.rollout',
+  );
   await database.sql(UNPIN!);
 });

@@ -18,6 +18,7 @@ from gx_runner.graphs.compat import register_classes
 from gx_runner.graphs.loading import Graph, LoadedGraph, Use
 from gx_runner.graphs.snapshot import list_interrupts
 from gx_runner.graphs.store import Store
+from gx_runner.running.admissions import Admissions
 from gx_runner.running.dispatched import DispatchedEvents
 from gx_runner.running.event_streaming import refuse_older, stream_events
 from gx_runner.running.events import Chunk, Event, EventsOfRun
@@ -57,6 +58,8 @@ class Deps:
     spans: Spans | None
     # None where nobody asks for them.
     calls: ModelCalls | None = None
+    # None where no budget bounds the run.
+    admissions: Admissions | None = None
 
 
 @dataclass
@@ -173,7 +176,8 @@ def _add_callbacks(config: dict[str, Any], deps: Deps) -> dict[str, Any]:
     spans = [] if deps.spans is None else [SpanHandler(deps.spans)]
     # A page may be told things by LangChain's callbacks.
     told = [DispatchedEvents()] if "ag-ui" in config["configurable"] else []
-    callbacks = [*spans, *([] if deps.calls is None else [deps.calls]), *told]
+    bounds = [] if deps.admissions is None else deps.admissions.create_handlers()
+    callbacks = [*spans, *([] if deps.calls is None else [deps.calls]), *told, *bounds]
     return {**config, "callbacks": callbacks} if callbacks else config
 
 

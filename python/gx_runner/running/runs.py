@@ -12,6 +12,7 @@ from gx_runner.graphs.loading import LoadedGraph
 from gx_runner.graphs.store import Store
 from gx_runner.process.logs import flush_prints, set_run_ids
 from gx_runner.process.loops import Loops, run_on
+from gx_runner.running.admissions import Admissions
 from gx_runner.running.failure_places import build_failed_outcome
 from gx_runner.running.invoke import Deps, Emit, Outcome, Spec, build_done_message, invoke
 from gx_runner.running.stop import Stop
@@ -21,6 +22,9 @@ from gx_runner.telemetry.spans import Spans
 from gx_runner.wall.encryption_context import set_encryption_context
 from gx_runner.wall.failures import ProblemError
 from gx_runner.wall.wire import Wall
+
+# Who hears of a run's parts.
+_Ears = tuple[Spans | None, ModelCalls | None, Admissions | None]
 
 
 @dataclass
@@ -95,7 +99,8 @@ class Runs:
         spans = self._create_spans(spec)
         pass_trace(spec, spans)
         calls = self._create_model_calls(spec)
-        outcome = await self._invoke(spec, begun.stop, batch.add, (spans, calls))
+        admissions = Admissions(self._wall, run_id, calls) if spec.get("bounded") else None
+        outcome = await self._invoke(spec, begun.stop, batch.add, (spans, calls, admissions))
         if calls is not None:
             calls.close()
         if spans is not None:
@@ -119,7 +124,7 @@ class Runs:
 
         return ModelCalls(send) if spec.get("measures_usage") else None
 
-    async def _invoke(self, spec: Spec, stop: Stop, emit: Emit, ears: tuple[Spans | None, ModelCalls | None]) -> Outcome:
+    async def _invoke(self, spec: Spec, stop: Stop, emit: Emit, ears: _Ears) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
         try:
             if stop.asked:

@@ -61,6 +61,11 @@ class ModelCalls(BaseCallbackHandler):
         if name == USAGE_EVENT and isinstance(data, Mapping):
             self._send(_build_reported_call(data, metadata))
 
+    def drop(self, run_id: UUID) -> None:
+        """Forgets a call that did not begin."""
+        with self._lock:
+            self._under_way.pop(run_id, None)
+
     def close(self) -> None:
         """Sends the calls that the run's end has cut off."""
         for run_id in list(self._under_way):

@@ -152,7 +152,7 @@ class Wall:
         # The task that asked may have been cancelled meanwhile.
         if future is None or not future.set_running_or_notify_cancel():
             return
-        if message["kind"] == "refused":
+        if message["kind"] in ("refused", "not_admitted"):
             future.set_exception(RefusedError(message["status"], message["message"]))
         else:
             future.set_result(Answer(message, blobs))

@@ -18,6 +18,7 @@ import type { GraphStore } from './store.ts';
 import { groupInterrupts } from './snapshot.ts';
 import { stripCheckpoint, isUnderWay, stopReached } from './resume.ts';
 import type { StopOfRun } from './stop-of-run.ts';
+import type { Admissions } from './admissions.ts';
 import { describeThrown, findFailurePlace } from '../kernel/failure-place.ts';
 import { readVersions } from '../kernel/versions.ts';
 import { UnknownNode, findUnknownNode } from '../kernel/nodes.ts';
@@ -36,6 +37,8 @@ export type InvokeDeps = {
   /** Settles when clients that come back can read all emitted events. */
   written: Barrier;
   handlers: object[];
+  /** Undefined where no budget bounds the run. */
+  admissions?: Admissions | undefined;
   stop: StopOfRun;
 };
 
@@ -168,11 +171,17 @@ async function runGraph(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   };
   return execute(input, {
     spec,
-    graph: deps.stop.wrapDrainable(graph),
+    graph: wrapStops(graph, deps),
     config: call,
     progress,
     deps,
   });
+}
+
+/** Returns the graph so that the server, and its budgets, can stop it. */
+function wrapStops(graph: Graph, { stop, admissions }: InvokeDeps): Graph {
+  const drainable = stop.wrapDrainable(graph);
+  return admissions === undefined ? drainable : admissions.wrapGraph(drainable);
 }
 
 /** Returns the settings of a call by a page, whose graph may tell it things by LangChain's callbacks. */
@@ -202,7 +211,7 @@ type CallSettings = {
 };
 
 function callConfig(
-  { run_id, attempt, kwargs, thread_id }: RunSpec,
+  { run_id, attempt, kwargs, thread_id, bounded }: RunSpec,
   { saver, store, handlers, stop }: InvokeDeps,
 ): Config {
   const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } =
@@ -226,7 +235,8 @@ function callConfig(
     ...(kwargs.protocol === true
       ? PROTOCOL_CALL
       : { streamMode: chooseGraphModes(kwargs.stream_mode), subgraphs: kwargs.subgraphs }),
-    durability: kwargs.durability,
+    // A step that is over when a budget stops the run must be stored then.
+    durability: bounded === true && kwargs.durability === 'exit' ? 'async' : kwargs.durability,
     ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
     ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
     store,

@@ -61,6 +61,10 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
       case 'written':
         running.waitUntilWritten(message.wait_id);
         return;
+      case 'admitted':
+      case 'not_admitted':
+        running.handleAdmission(message);
+        return;
       case 'call':
         void runUnderContext(message.context, () => answerCall(message, deps, logFailure)).then(
           sendToServer,

@@ -74,10 +74,15 @@ export class ModelCalls {
     return handler;
   }
 
+  /** Forgets a call that did not begin. */
+  drop(id: string): void {
+    this.#underWay.delete(id);
+  }
+
   /** Sends all that is left, also the calls that the run's end has cut off. */
   close(): void {
     for (const id of this.#underWay.keys()) this.#end(id, { status: 'cut' });
-    this.#flush();
+    this.flush();
   }
 
   #end(id: string, ended: Omit<ModelCall, 'id' | 'start' | 'milliseconds'>): void {
@@ -98,11 +103,12 @@ export class ModelCalls {
 
   #add(call: ModelCall): void {
     this.#ended.push(call);
-    if (this.#ended.length >= MESSAGE_CALLS) this.#flush();
-    else this.#scheduled ??= setImmediate(() => this.#flush());
+    if (this.#ended.length >= MESSAGE_CALLS) this.flush();
+    else this.#scheduled ??= setImmediate(() => this.flush());
   }
 
-  #flush(): void {
+  /** Sends the calls that have ended. */
+  flush(): void {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     if (this.#ended.length > 0) this.#send(this.#ended);

@@ -1,13 +1,16 @@
 import type { GraphStore } from './store.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FromThread } from '../../schema/wire/wall/graphs.ts';
+import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { runUnderContext } from '../kernel/encryption-context.ts';
 import { describeThrown } from '../kernel/failure-place.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
+import type { AskedCall, CallRefusal } from '../../schema/wire/wall/admission.ts';
+import { OpenQuestions } from '../kernel/open-questions.ts';
+import { Admissions } from './admissions.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { TracePassing } from './passed-trace.ts';
 import { createGraphSpans } from './spans.ts';
@@ -24,6 +27,12 @@ type Deps = {
   store: GraphStore;
 };
 
+/** A call that a run is about to make. */
+type AskedOfRun = { run_id: string; call: AskedCall };
+
+/** The status of a refusal after which the same may succeed. */
+const UNAVAILABLE = 503;
+
 /** The runs under way in this thread. */
 export class Running {
   readonly #deps: Deps;
@@ -31,10 +40,14 @@ export class Running {
   readonly #starts = new Starts();
   readonly #unheard = new Set<string>();
   readonly #waiting = new Map<number, () => void>();
+  readonly #asked: OpenQuestions<AskedOfRun, CallRefusal | undefined>;
   #lastWait = 0;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#asked = new OpenQuestions((ask_id, asked) =>
+      deps.tell({ kind: 'admit', ask_id, ...asked }),
+    );
   }
 
   /** Carries out a run, and sends all that comes of it. Never fails. */
@@ -61,9 +74,9 @@ export class Running {
       spec.measures_usage === true
         ? new ModelCalls((some) => tell({ kind: 'usage', run_id, calls: some }))
         : undefined;
-    const handlers = [tracing?.handler, calls?.createHandler()].filter(
-      (handler) => handler !== undefined,
-    );
+    const admissions = spec.bounded === true ? this.#createAdmissions(run_id, calls) : undefined;
+    const parts = [tracing?.handler, calls?.createHandler(), admissions?.createHandler()];
+    const handlers = parts.filter((handler) => handler !== undefined);
     const make = graphOf(spec.graph_id);
     const isHeard = (): boolean => !this.#unheard.has(run_id);
     const invoked = {
@@ -73,6 +86,7 @@ export class Running {
       heard: isHeard,
       written: waitUntilWritten,
       handlers,
+      admissions,
       stop,
     };
     const passed = { headers: spec.passed_on, spanOf: tracing?.spanOf };
@@ -87,6 +101,7 @@ export class Running {
         error: describeThrown(thrown),
       }),
     );
+    admissions?.close();
     tracing?.close();
     this.#stops.delete(run_id);
     this.#unheard.delete(run_id);
@@ -112,6 +127,27 @@ export class Running {
   waitUntilWritten(waitId: number): void {
     this.#waiting.get(waitId)?.();
     this.#waiting.delete(waitId);
+  }
+
+  /** Hears from the server whether a model may be called. */
+  handleAdmission(message: Extract<ToThread, { kind: 'admitted' | 'not_admitted' }>): void {
+    if (message.kind === 'admitted') this.#asked.resolve(message.ask_id, message.refusal);
+    else
+      this.#asked.reject(message.ask_id, {
+        ...message,
+        passes: message.status === UNAVAILABLE,
+      });
+  }
+
+  #createAdmissions(run_id: string, calls: ModelCalls | undefined): Admissions {
+    return new Admissions({
+      ask: (call) => {
+        // The server is to know the calls before first.
+        calls?.flush();
+        return this.#asked.ask({ run_id, call });
+      },
+      refused: (id) => calls?.drop(id),
+    });
   }
 
   #waitUntilWritten(run_id: string): Promise<void> {

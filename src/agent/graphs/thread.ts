@@ -1,4 +1,4 @@
-import { Problem, StartError, Unavailable } from '../../errors.ts';
+import { toError, Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { OwnCall } from '../../schema/wire/wall/exchange.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
@@ -6,6 +6,7 @@ import type { FromThread, GraphFailures, GraphNodes } from '../../schema/wire/wa
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
 import { checkProtocolVersion, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import type { AskedCall, CallRefusal } from '../../schema/wire/wall/admission.ts';
 import type { ModelCall } from '../../schema/wire/wall/model-call.ts';
 import type { Outcome, RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
@@ -29,6 +30,8 @@ export type RunListener = {
   spans(spans: Span[]): void;
   /** Hears of the calls of models that have ended, where the run measures its usage. */
   usage(calls: ModelCall[]): void;
+  /** Returns why a model may not be called, where the run is bounded. Throws where nobody knows. */
+  admit(call: AskedCall): Promise<CallRefusal | undefined>;
   done(outcome: Outcome): void;
   /** Hears that the thread ended during the run; `killed` means that it ended for another run's sake. */
   gone(reason: ThreadLoss): void;
@@ -244,6 +247,9 @@ export class GraphThread {
       case 'usage':
         listener?.usage(message.calls);
         return;
+      case 'admit':
+        void this.#answerAdmit(message, listener);
+        return;
       case 'done':
         this.#handleDone(message.run_id, message.outcome);
     }
@@ -252,6 +258,21 @@ export class GraphThread {
   async #answerWait(wait_id: number, listener: RunListener | undefined): Promise<void> {
     await listener?.written();
     this.#runner.send({ kind: 'written', wait_id });
+  }
+
+  async #answerAdmit(
+    { ask_id, call }: Extract<FromThread, { kind: 'admit' }>,
+    listener: RunListener | undefined,
+  ): Promise<void> {
+    try {
+      if (listener === undefined) throw new Unavailable('The run is over.');
+      const refusal = await listener.admit(call);
+      this.#runner.send({ kind: 'admitted', ask_id, ...(refusal !== undefined && { refusal }) });
+    } catch (thrown) {
+      const status = thrown instanceof Problem ? thrown.status : 500;
+      const { message } = toError(thrown);
+      this.#runner.send({ kind: 'not_admitted', ask_id, status, message });
+    }
   }
 
   #handleDone(runId: string, outcome: Outcome): void {

@@ -20,6 +20,7 @@ import type { Callers } from '../auth/callers.ts';
 import type { Reencryption } from '../db/encryption/reencryption.ts';
 import type { EndedRuns } from '../runs/executing/ended-runs.ts';
 import type { Executor } from '../runs/executing/executor.ts';
+import type { BoundDeps } from '../runs/executing/bounded-run.ts';
 import type { UsageLedger } from '../runs/executing/usage-ledger.ts';
 import type { Keeper } from '../runs/executing/keeper.ts';
 import type { QueuedRuns } from '../runs/making/queued-runs.ts';
@@ -64,6 +65,8 @@ export type AgentDeps = {
   expiry: Expiry;
   /** Records the calls of models; undefined where the usage of models is not measured. */
   ledger: UsageLedger | undefined;
+  /** The budgets of runs, and where the calls of those that have some are recorded. */
+  bounds: BoundDeps;
   /** Days after which calls of models are deleted. */
   keepUsageDays: number;
   /** Counts the streams that each caller has open, and the runs that it starts. */

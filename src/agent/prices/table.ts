@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Log } from '../../log.ts';
 import type { TokenCounts } from '../../schema/wire/wall/model-call.ts';
 import type { UsageSettings } from '../../schema/agent/gx-json.ts';
 import {
@@ -14,6 +15,17 @@ const DAY_MS = 86_400_000;
 
 /** The most models whose prices are remembered: finding them takes some hundred patterns. */
 const MAX_MODELS = 1000;
+
+/** Reads the prices. Warns of those that are old. */
+export function openPrices(settings: UsageSettings | undefined, log: Log): Prices {
+  const prices = new Prices(settings);
+  if (prices.isOld(new Date()))
+    log.warn(
+      { date: prices.date },
+      'the prices of models are of more than 180 days ago: newer models have none',
+    );
+  return prices;
+}
 
 /** Billionths of a US dollar, and where the price is from. */
 export type Cost = { nano: number; from: string };

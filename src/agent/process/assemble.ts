@@ -24,7 +24,8 @@ import { Pump, type PumpDeps } from '../queue/pump.ts';
 import { openTickets } from '../queue/tickets.ts';
 import { DeadWorkers } from '../runs/executing/dead-workers.ts';
 import { EndedRuns } from '../runs/executing/ended-runs.ts';
-import { Prices } from '../prices/table.ts';
+import { RunBudgets } from '../budgets/budgets.ts';
+import { openPrices, type Prices } from '../prices/table.ts';
 import { UsageLedger } from '../runs/executing/usage-ledger.ts';
 import { Executor } from '../runs/executing/executor.ts';
 import { buildAddressResolver } from '../runs/making/feedback.ts';
@@ -151,9 +152,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     webhooks,
     graphFaults,
     shipped: { lines, spans: tracing },
-    ledger: config.usage.isMeasured
-      ? new UsageLedger({ db, prices: new Prices(file.settings.usage), log })
-      : undefined,
+    ...createUsageParts(parts),
     log,
   };
   const executor = new Executor({
@@ -232,6 +231,22 @@ async function openStreams(
       log,
     }),
   };
+}
+
+/** Returns the parts that record the calls of models, and bound them. Prices are read where somebody needs them. */
+function createUsageParts({
+  config,
+  db,
+  file,
+  log,
+}: AgentParts): Pick<AgentDeps, 'ledger' | 'bounds'> {
+  let read: Prices | undefined;
+  const prices = (): Prices => (read ??= openPrices(file.settings.usage, log));
+  const { usage, budgets: owner } = config;
+  if (usage.isMeasured) prices();
+  const ledger = new UsageLedger({ db, prices, log });
+  const budgets = new RunBudgets({ db, owner, author: file.settings.budgets ?? [], prices, log });
+  return { ledger: usage.isMeasured ? ledger : undefined, bounds: { budgets, ledger, log } };
 }
 
 function createIndependentParts(

@@ -15,6 +15,8 @@ import { buildThreadStateRoutes } from '../routes/thread-state.ts';
 import { buildThreadStreamRoute } from '../routes/thread-stream.ts';
 import { threadRoutes } from '../routes/threads.ts';
 import { uiRoutes } from '../routes/ui.ts';
+import { budgetRoutes } from '../routes/budgets.ts';
+import { releaseWaitingThreads } from '../runs/making/release.ts';
 import { usageRoutes } from '../routes/usage.ts';
 import { removeExpired } from '../parts/sweeps.ts';
 import { toError } from '../../errors.ts';
@@ -40,6 +42,7 @@ const FEATURES: readonly Feature[] = [
       ...statelessRunRoutes(deps),
       ...feedbackRoutes(deps),
       ...usageRoutes(deps),
+      ...budgetRoutes(deps),
     ],
   },
   {
@@ -62,6 +65,10 @@ const FEATURES: readonly Feature[] = [
   {
     isServed: () => true,
     work: (deps, signal) => void (deps.pump.works && removeExpired(deps, signal)),
+  },
+  {
+    isServed: ({ http }) => http.disable_runs !== true,
+    work: (deps, signal) => void (deps.pump.works && releaseWaitingThreads(deps, signal)),
   },
   {
     isServed: () => true,

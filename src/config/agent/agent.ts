@@ -3,6 +3,7 @@ import { toError } from '../../errors.ts';
 import type { BodyLimits } from '../../http/bodies/body.ts';
 import { createValidator } from '../../http/bodies/validate.ts';
 import { LARGEST_INTEGER } from '../../schema/agent/agent-types.ts';
+import { BudgetList, listBudgetFaults, type Budget } from '../../schema/agent/budget.ts';
 import { Cors } from '../../schema/agent/gx-json.ts';
 import { hasSeveralHosts, SEVERAL_HOSTS } from '../../schema/platform/spec/database-address.ts';
 import { type Pin, PINS } from '../../schema/platform/rollout/pins.ts';
@@ -170,6 +171,8 @@ function readSettings(read: SettingsReader) {
       /** Days after which a call is deleted. */
       keepDays: read.readInteger(['GX_USAGE_KEEP_DAYS'], 90, { min: 1, max: 3650 }),
     },
+    /** The budgets of the deployment's owner. */
+    budgets: readBudgets(read),
     crons: read.readFlag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),
     /** Seconds that `http.app` may take to begin an answer. */
     appTimeoutSeconds: read.readInteger(['GX_HTTP_APP_TIMEOUT_SECS'], 300, { min: 1, max: 3600 }),
@@ -213,6 +216,21 @@ function readCors(read: SettingsReader): Cors {
       `${names.find((name) => read.readOptional([name]) !== undefined)}: ${toError(error).message.replaceAll(/\bbody\.?/g, '')}`,
     );
     return {};
+  }
+}
+
+/** Reads a list of budgets as JSON. A fault names its field. */
+function readBudgets(read: SettingsReader): Budget[] {
+  const given = read.readJson(['GX_BUDGETS']);
+  if (given === undefined) return [];
+  try {
+    const budgets = createValidator()(BudgetList, 'body')(given, 'body') as Budget[];
+    for (const { at, field, msg } of listBudgetFaults(budgets))
+      read.addProblem(`GX_BUDGETS: ${at}.${field}: ${msg}`);
+    return budgets;
+  } catch (error) {
+    read.addProblem(`GX_BUDGETS: ${toError(error).message.replaceAll(/\bbody\.?/g, '')}`);
+    return [];
   }
 }
 

@@ -1,6 +1,7 @@
 import { Type, type TSchema } from 'typebox';
 import { toError, Invalid, type FieldError } from '../../errors.ts';
 import { createValidator } from '../../http/bodies/validate.ts';
+import { listBudgetFaults } from '../../schema/agent/budget.ts';
 import {
   GxJson,
   KEYS_OF_OTHERS,
@@ -101,7 +102,8 @@ const BACKEND = 'checkpointer.backend';
 export function checkGxJson(settings: unknown, schema: TSchema = GxJson): string[] {
   try {
     createValidator()(schema, 'body')(settings, 'body');
-    return [];
+    const { budgets = [] } = settings as Partial<GxJson>;
+    return listBudgetFaults(budgets).map(({ at, field, msg }) => `"budgets.${at}.${field}" ${msg}`);
   } catch (error) {
     if (!(error instanceof Invalid)) return [toError(error).message];
     return error.fields.map((field) => describeFault(field, settings));

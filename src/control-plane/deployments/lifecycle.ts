@@ -1,4 +1,5 @@
-import { Conflict } from '../../errors.ts';
+import { Conflict, Invalid } from '../../errors.ts';
+import { listBudgetFaults } from '../../schema/agent/budget.ts';
 import { kinds } from '../../kube/kinds.ts';
 import type { JsonPatch } from '../../kube/kube.ts';
 import type {
@@ -24,6 +25,7 @@ function applyLifecycle(spec: DeploymentSpec, patch: LifecyclePatch): Deployment
     suspend: spec.suspend,
     sleep: spec.sleep,
     queueReplicas: spec.queueReplicas,
+    budgets: spec.budgets,
     ...Object.fromEntries(
       Object.entries(toResource(patch)).map(([field, value]) => [field, value ?? undefined]),
     ),
@@ -39,7 +41,7 @@ const toResource = ({ queue_replicas, sleep, ...same }: LifecyclePatch): object 
 
 /**
  * Changes how a deployment lives, without a new revision. Throws `Conflict` for one that is being deleted, and a 412
- * for one that is not of the version that `ifMatch` names.
+ * for one that is not of the version that `ifMatch` names. Throws `Invalid` for faulty budgets.
  */
 export function updateLifecycle(
   plane: ControlPlane,
@@ -47,6 +49,11 @@ export function updateLifecycle(
   call: CallContext,
   { id, ifMatch }: { id: string; ifMatch: string | undefined },
 ): Promise<DeploymentResource> {
+  const [fault] = listBudgetFaults(patch.budgets ?? []);
+  if (fault !== undefined)
+    throw new Invalid([
+      { loc: ['body', 'budgets', fault.at, fault.field], msg: fault.msg, type: 'value_error' },
+    ]);
   return retryConflicts(
     () => readLiving(plane, id, call, ifMatch),
     (deployment) =>

@@ -88,7 +88,7 @@ function buildBranch(
 }
 
 function buildLifecycle({ spec }: DeploymentResource): Lifecycle {
-  const { hibernate = null, suspend = null, sleep, queueReplicas = null } = spec;
+  const { hibernate = null, suspend = null, sleep, queueReplicas = null, budgets = null } = spec;
   return {
     hibernate,
     suspend,
@@ -97,6 +97,7 @@ function buildLifecycle({ spec }: DeploymentResource): Lifecycle {
         ? null
         : { after_seconds: sleep.afterSeconds ?? null, database: sleep.database ?? null },
     queue_replicas: queueReplicas,
+    budgets,
   };
 }
 

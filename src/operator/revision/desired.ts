@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/platform/resources/custom-resources.ts';
 import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/platform/objects/labels.ts';
+import type { BudgetsSpec } from '../../schema/platform/spec/budget-spec.ts';
 import type { Pin } from '../../schema/platform/rollout/pins.ts';
 import { buildAddressStamp, type DatabaseAddress } from '../database/address.ts';
 import { resolveConnections } from '../rollout/connections.ts';
@@ -21,6 +22,8 @@ export type RevisionPlan = {
   wish: Wish;
   /** The kind of work that its pods pin to it. Unset: none. */
   pin?: Pin;
+  /** Bounds of the calls of models. */
+  budgets?: BudgetsSpec | undefined;
   secretName: string | undefined;
   address: DatabaseAddress | undefined;
   /** Connections of the live database, where they are known; else those that the spec asks for. */
@@ -43,6 +46,7 @@ export function buildRevisionWorkloads(
   const {
     wish,
     pin,
+    budgets,
     secretName,
     address,
     live,
@@ -66,7 +70,7 @@ export function buildRevisionWorkloads(
     const made = addTemplateHash(
       buildWorkload(
         revision,
-        { component, ...size, pin, secretName, address, connections, deploymentId, image },
+        { component, ...size, pin, budgets, secretName, address, connections, deploymentId, image },
         settings,
       ),
     );

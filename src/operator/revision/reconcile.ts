@@ -100,6 +100,7 @@ const buildRevisionPlan = ({ world, decision, secretName, pin }: RevisionPass): 
   address: world.address,
   connections: world.connections,
   deploymentId: world.deployment?.spec.id,
+  budgets: world.deployment?.spec.budgets,
   isQueueGiven: world.deployment?.spec.queueReplicas !== undefined,
   image: decision.image,
   live: world,

@@ -1,4 +1,5 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
+import { BudgetList } from './budget.ts';
 import { CheckpointerTtl, StoreTtl } from './expiry.ts';
 import {
   buildClosedSchema,
@@ -261,6 +262,7 @@ export const GxJson = buildClosedSchema({
   encryption: Type.Optional(Encryption),
   webhooks: Type.Optional(Webhooks),
   usage: Type.Optional(Usage),
+  budgets: Type.Optional(BudgetList),
   ui: Type.Optional(buildMapSchema(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
   ui_config: Type.Optional(buildClosedSchema({ shared: Type.Optional(buildStringsSchema()) })),
 });

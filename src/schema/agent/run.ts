@@ -16,7 +16,9 @@ import {
   buildEnumSchema,
   buildUuidSchema,
   buildNullableFields,
+  buildOptionalFields,
 } from '../types.ts';
+import { RunBudget } from './budget.ts';
 import { UsageSums } from './usage.ts';
 import type { Json } from '../json.ts';
 
@@ -163,6 +165,7 @@ const fields = {
     after_seconds: Type.Number({ minimum: 0, maximum: LONGEST_DELAY }),
     checkpoint_during: Type.Boolean(),
     durability: buildEnumSchema(['sync', 'async', 'exit']),
+    budget: RunBudget,
     strict_resume: Type.Boolean({
       description: 'Refuses a resume with 409 if its interrupt does not wait for an answer.',
     }),
@@ -299,6 +302,23 @@ export const RunKwargs = Type.Object({
   answers: Type.Optional(Type.Array(Type.String())),
   /** The context under which `encryption.path` encrypts the run's values. */
   encryption_context: Type.Optional(Free),
+  /** The budget that the request gave it. */
+  budget: Type.Optional(RunBudget),
+  /** Whether it goes on with the thread's chain of runs, whose budgets count, or begins another one. */
+  budget_chain: Type.Optional(buildEnumSchema(['goes_on', 'ends'])),
+  /** The answer that it brings to the question of a budget. */
+  budget_answer: Type.Optional(
+    Type.Object({
+      decision: buildEnumSchema(['raise', 'stop']),
+      ...buildOptionalFields({
+        /** The budget of the chain that is raised, and its new bound in parts of its unit. */
+        key: Type.String(),
+        to: Type.Number(),
+        /** True where models without a price may be called from now on. */
+        unpriced: Type.Boolean(),
+      }),
+    }),
+  ),
   /** W3C's `traceparent` and `tracestate` of the request that made the run, where both are traced. */
   trace: Type.Optional(
     Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) }),

@@ -119,6 +119,12 @@ describe('days', () => {
       before,
     ]);
     expect(await (await forget({ user_id: 'ann' })).json()).toEqual({ calls: 0 });
+    // The day on which both had calls has one row, which a new price reaches.
+    expect(await (await forget({ user_id: 'bob' })).json()).toEqual({ calls: 0 });
+    expect(
+      await database.sql(`select calls::int, unpriced::int, cost_nano::int as nano from gx.usage_day
+        where day = (now() at time zone 'UTC')::date - 20`),
+    ).toEqual([{ calls: 2, unpriced: 1, nano: 2_000_000 }]);
     const refused = await forget({ user: 'ann' });
     expect(refused.status).toBe(422);
     expect(await refused.text()).toContain('user_id');

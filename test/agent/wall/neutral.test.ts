@@ -129,6 +129,18 @@ const toThread: ToThread[] = [
   { kind: 'abort', run_id: 'run', goes_on: true },
   { kind: 'drain', run_id: 'run' },
   { kind: 'hear', run_id: 'run' },
+  { kind: 'admitted', ask_id: 1 },
+  {
+    kind: 'admitted',
+    ask_id: 2,
+    refusal: { question: { id: 'a', value: { message: AWKWARD } } },
+  },
+  {
+    kind: 'admitted',
+    ask_id: 3,
+    refusal: { error: { error: 'BudgetExceeded', message: AWKWARD } },
+  },
+  { kind: 'not_admitted', ask_id: 4, status: 503, message: AWKWARD },
   { kind: 'written', wait_id: 1 },
   { kind: 'embedded', embed_id: 1, json: '[[0.6,0.8]]' },
   { kind: 'not_embedded', embed_id: 2, status: 500, message: AWKWARD },
@@ -224,6 +236,12 @@ const fromThread: FromThread[] = [
       },
       { id: 'b', start: 1, milliseconds: 0, status: 'cut' },
     ],
+  },
+  {
+    kind: 'admit',
+    ask_id: 1,
+    run_id: 'run',
+    call: { id: 'a', characters: 12, provider: 'p', model: AWKWARD, most_output: 20 },
   },
   {
     kind: 'done',

@@ -777,6 +777,19 @@ test('the usage of all callers is for none of them', async () => {
   }
 });
 
+test('the budgets of all callers are for none of them', async () => {
+  for (const asked of [
+    { method: 'GET', path: '/budgets' },
+    { method: 'POST', path: '/budgets/day/raise', body: { to: 1 } },
+  ]) {
+    const answer = await ask('ann', asked);
+    expect([answer.status, await answer.json()]).toEqual([
+      403,
+      { detail: "The budgets of all callers are for the deployment's own keys." },
+    ]);
+  }
+});
+
 describe('every route', () => {
   test('stands in the table, but for those that are open to all', async () => {
     const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as {
@@ -798,6 +811,9 @@ describe('every route', () => {
       'POST /a2a/{assistant_id}',
       'GET /usage',
       'POST /usage/forget',
+      // So are the budgets.
+      'GET /budgets',
+      'POST /budgets/{name}/raise',
       ...cards.map((path) => `GET ${path}`),
       ...ROWS.map(({ route }) => route),
     ];

@@ -63,6 +63,7 @@ const NEEDED: Record<string, () => unknown> = {
   id: () => 1,
   method: () => 'agent.getTree',
   name: () => 'weather',
+  to: () => 1,
   schedule: () => '0 0 1 1 *',
   threadId: () => known['thread_id'],
   runId: () => 'a-run',
@@ -268,8 +269,9 @@ test('what was refused was refused for its fault: without it every route accepts
       continue;
     }
     const text = await response.text();
-    // There is no run to cancel, and these graphs have no components.
-    const nothing = ['cancel_runs', 'get_ui_component'].includes(id) && response.status === 404;
+    // There is no run to cancel and no budget to raise, and these graphs have no components.
+    const nothing =
+      ['cancel_runs', 'get_ui_component', 'raise_budget'].includes(id) && response.status === 404;
     if (!response.ok && !nothing) complaints.push(`${id}: ${response.status} ${text}`);
   }
   expect(complaints).toEqual([]);

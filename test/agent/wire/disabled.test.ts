@@ -9,7 +9,8 @@ import { freshDatabase } from '../../kit/postgres.ts';
 
 type Operation = { method: string; path: string };
 
-const RUNS = /^\/(runs(?!\/crons)|threads\/\{thread_id\}\/(runs(?!\/crons)|usage)|feedback|usage)/;
+const RUNS =
+  /^\/(runs(?!\/crons)|threads\/\{thread_id\}\/(runs(?!\/crons)|usage)|feedback|usage|budgets)/;
 const CRONS = /\/runs\/crons/;
 const EVENT_STREAMING = /^\/threads\/\{thread_id\}\/(commands|stream\/events)$/;
 const AG_UI = /^\/(ag-ui|copilotkit)/;

@@ -185,6 +185,7 @@ test('a deployment is hibernated and woken again without a revision', async () =
       suspend: null,
       sleep: { after_seconds: 60, database: null },
       queue_replicas: null,
+      budgets: null,
     },
   });
   expect(
@@ -196,8 +197,10 @@ test('a deployment is hibernated and woken again without a revision', async () =
   });
   expect(stored.spec).toMatchObject({ hibernate: true, sleep: { afterSeconds: 60 } });
   expect(stored.metadata.annotations?.['gx.dev/requested-by']).toContain('writer');
+  const budgets = [{ name: 'day', per: 'user', unit: 'usd', within: 'day', hard: 5 }];
+  expect((await patch({ budgets })).body.lifecycle).toMatchObject({ budgets });
   const last = await patch({ hibernate: null, sleep: null });
-  expect(last.body.lifecycle).toMatchObject({ hibernate: null, sleep: null });
+  expect(last.body.lifecycle).toMatchObject({ hibernate: null, sleep: null, budgets });
   expect((await plane.call<Deployment>('GET', pathOf('serves'))).body.latest_revision_id).toBe(
     made.serves?.latest_revision_id,
   );
@@ -208,6 +211,16 @@ test.each([
   [{ sleep: { after_seconds: 1 } }, 422, 'after_seconds'],
   [{ queue_replicas: -1 }, 422, 'queue_replicas'],
   [{ asleep: true }, 422, 'asleep'],
+  [{ budgets: [{ name: 'a', per: 'user', unit: 'usd', hard: -1 }] }, 422, 'hard'],
+  [{ budgets: [{ name: 'a', per: 'user', unit: 'usd' }] }, 422, 'hard'],
+  [{ budgets: [{ name: 'a', per: 'run', unit: 'usd', hard: 1, within: 'day' }] }, 422, 'within'],
+  [{ budgets: [{ name: 'a', per: 'user', unit: 'calls', hard: 0.5 }] }, 422, 'hard'],
+  [{ budgets: [{ name: 'a', per: 'user', unit: 'usd', hard: 1e30 }] }, 422, 'hard'],
+  [
+    { budgets: [{ name: 'a', per: 'user', unit: 'usd', hard: 1, timezone: 'Mars' }] },
+    422,
+    'timezone',
+  ],
 ])('a change of the lifecycle to %j is answered with %i', async (body, status, field) => {
   const answer = await plane.call('PATCH', pathOf('serves', '/lifecycle'), { body });
   expect(answer.status).toBe(status);

@@ -35,6 +35,7 @@ export const TWINS: Record<string, LeftOut> = {
       'The limit of a Python process has tests of its own in test/python/ends.test.ts.',
   },
   'test/agent/wire/values.test.ts': {},
+  'test/agent/budgets/runs.test.ts': {},
   'test/agent/ag-ui/callers.test.ts': {},
   'test/agent/ag-ui/copilotkit.test.ts': {},
   'test/agent/ag-ui/hostile.test.ts': {},

@@ -18,6 +18,7 @@ import { wrapParameter } from '../base/plans.ts';
 import { openRuns } from '../fields/run-fields.ts';
 import { buildThreadPinSql } from './revisions.ts';
 import type { Db } from '../base/pool.ts';
+import type { BoundRaise } from '../budgets/accounts.ts';
 import type { TaskOfRun } from '../webhooks/push-configs.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
 import type { StrictAnswer } from '../../kernel/strict-resume.ts';
@@ -37,6 +38,8 @@ export type RunContext = {
   thread_metadata: Json | null;
   /** The living revision that the thread is pinned to. */
   thread_revision: string | null;
+  /** Whether the thread waits with budgets that a run may go on with. */
+  has_budget_chain?: boolean;
 };
 
 export type NewRun = {
@@ -52,6 +55,8 @@ export type NewRun = {
   multitask_strategy: MultitaskStrategy;
   /** The questions that must wait when the run is stored. */
   answering?: StrictAnswer;
+  /** The budget that is raised when it is. */
+  raise?: BoundRaise;
   after_seconds: number;
   /** The revision that its request names, and the user who asks: they may decide which revision executes it. */
   place?: { revision?: string | undefined; asker?: string | undefined };
@@ -84,6 +89,10 @@ const WEBHOOK_STATUS = `case when webhook ? 'url' then coalesce(webhook_status, 
 const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as status, metadata, kwargs, multitask_strategy,
   ${WEBHOOK_STATUS} as webhook_status, attempt, revision, usage`;
 
+/** True for the thread of a row that waits with budgets. */
+export const buildChainSql = (row: string): string =>
+  `(select 1 from gx.budget_chain b where b.thread_id = ${row}.thread_id limit 1) is not null`;
+
 export type RunContextKey = { assistantId: string; threadId: string };
 
 /**
@@ -97,7 +106,7 @@ export async function runContexts(
   const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
     name: 'run_context',
     text: `select i.place, a.assistant_id, a.graph_id, a.version, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
-        coalesce(t.runs, 0) as thread_runs, ${buildThreadPinSql('t')} as thread_revision
+        coalesce(t.runs, 0) as thread_runs, ${buildThreadPinSql('t')} as thread_revision, ${buildChainSql('i')} as has_budget_chain
       from unnest(${wrapParameter('$1::uuid[]')}, ${wrapParameter('$2::uuid[]')}) with ordinality i (assistant_id, thread_id, place)
         join gx.assistant a using (assistant_id) left join lateral (
           select t.config, t.metadata, t.runs, t.revision, t.kept, t.status from gx.thread t where t.thread_id = i.thread_id limit 1) t on true`,

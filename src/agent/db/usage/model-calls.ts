@@ -2,6 +2,7 @@ import { NO_TOKENS, type ModelCall } from '../../../schema/wire/wall/model-call.
 import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
+import { forgetAccounts, SETTLE_CALLS } from '../budgets/accounts.ts';
 import type { Database, Db } from '../base/pool.ts';
 
 /* This file keeps the calls of models, and sums them. Names and counts stay as they are in an encrypted database. */
@@ -53,12 +54,20 @@ const NAMES = Object.keys(COLUMNS);
 const INSERT = `insert into gx.model_call (${NAMES.join(', ')}) select ${NAMES.join(', ')} from ${buildRowsSql(COLUMNS, 'c')}
   on conflict do nothing`;
 
-/** Writes calls. One that is there already stays as it is. */
-export async function insertModelCalls(db: Db, calls: StoredCall[]): Promise<void> {
+const INSERT_SETTLING = `with c as (${INSERT} returning run_id, call_id, cost_nano, cached, reported, status, input, output, cache_read),
+  ${SETTLE_CALLS}`;
+
+/** Writes calls. One that is there already stays as it is. `settles`: budgets count them. */
+export async function insertModelCalls(
+  db: Db,
+  calls: StoredCall[],
+  settles = false,
+): Promise<void> {
   const rows = calls.map(buildRow);
   await db.query({
-    name: 'model_call_insert',
-    text: INSERT,
+    ...(settles
+      ? { name: 'model_call_insert_settling', text: INSERT_SETTLING }
+      : { name: 'model_call_insert', text: INSERT }),
     values: NAMES.map((name) => rows.map((row) => row[name] ?? null)),
   });
 }
@@ -149,13 +158,28 @@ export function sumWholeDays(db: Database): Promise<number> {
   });
 }
 
+/** The rows of days that are gone, without a user: one for each key. */
+const DAYS_OF_NOBODY = `select day, assistant_id, graph_id, null, revision, provider, model, sum(calls), sum(failed),
+    sum(cached), sum(unreported), sum(unpriced), sum(input), sum(output), sum(cache_read), sum(cache_write),
+    sum(reasoning), sum(cost_nano)
+  from gone group by day, assistant_id, graph_id, revision, provider, model`;
+
 /** Removes a user from all calls and sums, which stay without one. Returns the number of calls. */
 export function forgetUser(db: Database, user: string): Promise<number> {
   return db.transaction(async (tx) => {
+    // The sums of a day join those of nobody, so that a key has one row, whose prices can be brought up to date.
+    await tx.query({ text: 'lock table gx.usage_day in share row exclusive mode', values: [] });
     await tx.query({
-      text: 'update gx.usage_day set user_id = null where user_id = $1',
+      text: `with gone as (
+          delete from gx.usage_day d where d.user_id = $1 or (d.user_id is null and exists (
+            select 1 from gx.usage_day o where o.user_id = $1 and o.day = d.day and o.graph_id = d.graph_id
+              and (o.assistant_id, o.revision, o.provider, o.model)
+                is not distinct from (d.assistant_id, d.revision, d.provider, d.model)))
+          returning d.*)
+        insert into gx.usage_day ${DAYS_OF_NOBODY}`,
       values: [user],
     });
+    await forgetAccounts(tx, user);
     const rows = await tx.query({
       text: 'update gx.model_call set user_id = null where user_id = $1 returning 1',
       values: [user],

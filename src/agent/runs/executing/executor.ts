@@ -3,6 +3,7 @@ import { toError, Conflict, Unavailable } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { Cursor } from '../../../schema/agent/stream-event.ts';
 import type { OpenSpan, Tracing } from '../../../tracing/spans.ts';
+import type { Outcome } from '../../../schema/wire/wall/run-in-thread.ts';
 import { Batcher } from '../../db/base/batcher.ts';
 import { finishRuns, type FinishRun, type WrittenEnd } from '../../db/runs/ends.ts';
 import type { Claimed } from '../../db/runs/leases.ts';
@@ -35,6 +36,7 @@ import {
   type LifeStep,
   type TimerName,
 } from './life.ts';
+import { BoundedRun, type BoundDeps } from './bounded-run.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { Readers } from '../reading/readers.ts';
 import { beginRunSpan, buildRunSpanEnd, buildSpanTrace } from './span.ts';
@@ -53,6 +55,8 @@ type Deps = {
   endedRuns: EndedRuns;
   /** Undefined where the usage of models is not measured. */
   ledger: UsageLedger | undefined;
+  /** The budgets of runs, and where the calls of those that have some are recorded. */
+  bounds: BoundDeps;
   /** Whether spans hold the inputs and outputs of runs, and whether requests of graphs carry their traces on. */
   traces: { contents: boolean; passesOn: boolean } | undefined;
   /** Whether clients hear where a graph failed. */
@@ -70,12 +74,17 @@ type HeldRun = PublishedRun & {
   timers: Map<TimerName, NodeJS.Timeout>;
   /** Whether calls of its models may have been recorded. */
   hasCalls: boolean;
+  /** Undefined where no budget bounds it. */
+  bounded: BoundedRun | undefined;
   /** Ends the waiting for somebody who reads the run's events, where nobody does so far. */
   waitNoLonger: () => void;
   /** Settles `over`, the promise of `execute`. */
   released: (next: string | undefined) => void;
   over: Promise<string | undefined>;
 };
+
+/** The end of a run whose answer to the question of a budget ends it. */
+const STOPPED: Outcome = { status: 'success', waiting: false, interrupts: '{}' };
 
 /** Characters of long states that are remembered, so that the next runs of their threads write only the additions. */
 const REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
@@ -137,6 +146,7 @@ export class Executor {
       readers,
       timers: new Map(),
       hasCalls: false,
+      bounded: undefined,
       waitNoLonger: () => undefined,
       released,
       over,
@@ -198,12 +208,18 @@ export class Executor {
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
     const { host, publisher, eventLog, tracing, endedRuns, ledger, log } = this.#deps;
-    const more = {
-      ...(ledger === undefined ? endedRuns.decideMeasuring(attempt) : { measures_usage: true }),
-      ...buildSpanTrace(held.span, this.#deps.traces?.passesOn === true),
-    };
     try {
       if (attempt > 1) await this.#adoptEarlierEvents(held);
+      held.bounded = await BoundedRun.open(this.#deps.bounds, held.run);
+      if ((await held.bounded?.endIfStopped(host)) === true) {
+        this.#handleEvent(held, { event: 'given' });
+        return this.#handleEvent(held, { event: 'graph-ended', outcome: STOPPED });
+      }
+      const more = {
+        ...(ledger === undefined ? endedRuns.decideMeasuring(attempt) : { measures_usage: true }),
+        ...(held.bounded && { measures_usage: true, bounded: true }),
+        ...buildSpanTrace(held.span, this.#deps.traces?.passesOn === true),
+      };
       const unheard = !publisher.isHeard(held);
       if (unheard)
         held.waitNoLonger = publisher.watchForReader(held, () => host.startEvents(run_id));
@@ -217,8 +233,10 @@ export class Executor {
           spans: (spans) => tracing?.add(spans),
           usage: (calls) => {
             endedRuns.recordCalls(run_id, calls);
-            ledger?.add(held.run, calls);
+            if (held.bounded === undefined) ledger?.add(held.run, calls);
+            else held.bounded.record(calls);
           },
+          admit: async (call) => held.bounded?.admit(call),
           done: (outcome) => this.#handleEvent(held, { event: 'graph-ended', outcome }),
           gone: (loss) => this.#handleEvent(held, { event: 'thread-gone', loss }),
         },
@@ -318,7 +336,10 @@ export class Executor {
     { end, feedback }: Extract<Effect, { do: 'write-end' }>,
   ): Promise<LifeEvent> {
     // An end that is written again finds the calls written.
-    if ((await this.#deps.ledger?.close(held.run)) === true) held.hasCalls = true;
+    const ledger = held.bounded?.ledger ?? this.#deps.ledger;
+    await held.bounded?.waitForReported();
+    if ((await ledger?.close(held.run)) === true) held.hasCalls = true;
+    await held.bounded?.close(end);
     const written = await this.#writeEnd(held, end, feedback);
     if (written === 'to-roll-back') return { event: 'end-overruled' };
     const { more, status } = written;

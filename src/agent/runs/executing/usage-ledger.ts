@@ -11,33 +11,34 @@ import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import type { Prices } from '../../prices/table.ts';
 import { ModelCallCounts } from './model-call-counts.ts';
 
-type OfRun = { calls: StoredCall[]; writing: Promise<void> | undefined };
+type CallsToWrite = { calls: StoredCall[]; settles: boolean };
+type OfRun = CallsToWrite & { writing: Promise<void> | undefined };
 
 /** Writes the calls of models down while their runs are under way, so that a process that dies loses few of them. */
 export class UsageLedger {
   readonly counts = new ModelCallCounts();
-  readonly #batcher: Batcher<StoredCall[], undefined>;
+  readonly #batcher: Batcher<CallsToWrite, undefined>;
   readonly #log: Log;
-  readonly #prices: Prices;
+  readonly #prices: () => Prices;
   readonly #unwritten = new Map<string, OfRun>();
 
-  constructor({ db, prices, log }: { db: Database; prices: Prices; log: Log }) {
+  constructor({ db, prices, log }: { db: Database; prices: () => Prices; log: Log }) {
     this.#log = log;
     this.#prices = prices;
-    if (prices.isOld(new Date()))
-      log.warn(
-        { date: prices.date },
-        'the prices of models are of more than 180 days ago: newer models have none',
-      );
     this.#batcher = new Batcher(async (lists) => {
-      await insertModelCalls(db, lists.flat());
+      const settles = lists.some((list) => list.settles);
+      await insertModelCalls(
+        db,
+        lists.flatMap((list) => list.calls),
+        settles,
+      );
       return lists.map(() => undefined);
     });
   }
 
-  /** Takes calls of a run, and begins to write them. */
-  add(run: Claimed, calls: ModelCall[]): void {
-    const of = this.#unwritten.get(run.run_id) ?? { calls: [], writing: undefined };
+  /** Takes calls of a run, and begins to write them. `settles`: budgets that the run shares hold something for them. */
+  add(run: Claimed, calls: ModelCall[], settles = false): StoredCall[] {
+    const of = this.#unwritten.get(run.run_id) ?? { calls: [], settles, writing: undefined };
     this.#unwritten.set(run.run_id, of);
     const facts = readRunFacts(run);
     const stored = calls.map((call) => ({ ...call, ...facts, cost: this.#findCost(call) }));
@@ -47,6 +48,7 @@ export class UsageLedger {
     of.writing ??= this.#write(of)
       .catch(() => undefined)
       .finally(() => (of.writing = undefined));
+    return stored;
   }
 
   /**
@@ -72,19 +74,20 @@ export class UsageLedger {
     if (cached === true) return { nano: 0, from: 'cache' };
     if (cost_usd !== undefined)
       return { nano: Math.round(cost_usd * NANO_PER_USD), from: 'provider' };
-    return tokens && this.#prices.findCost({ provider, model, tokens, at: new Date(start) });
+    return tokens && this.#prices().findCost({ provider, model, tokens, at: new Date(start) });
   }
 
-  async #write({ calls }: OfRun): Promise<void> {
+  async #write({ calls, settles }: OfRun): Promise<void> {
     while (calls.length > 0) {
       const taken = calls.slice();
-      await this.#batcher.add(taken);
+      await this.#batcher.add({ calls: taken, settles });
       calls.splice(0, taken.length);
     }
   }
 }
 
-function readRunFacts({
+/** Returns the thread, the graph, the assistant and the user of a run, as its calls are stored. */
+export function readRunFacts({
   run_id,
   thread_id,
   graph_id,

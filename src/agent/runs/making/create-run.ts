@@ -7,6 +7,7 @@ import { runFields } from '../../kernel/run-fields.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
 import type { Subscription } from '../../stream/bus.ts';
 import type { Readers } from '../reading/readers.ts';
+import { applyBudgets } from './answer-budget.ts';
 import { checkExecutable } from './check-call.ts';
 import { loadContext } from './context.ts';
 import { loadEarlierRun, loadEarlierRuns } from './earlier-run.ts';
@@ -87,9 +88,10 @@ export async function prepareRow(
   const assistantId = resolveAssistantId(request.body.assistant_id, deps.graphs);
   const permitted = await permitRun(deps, request, assistantId);
   const context = await loadContext(deps, permitted, options.context);
+  const budgeted = await applyBudgets(deps, permitted, context);
   const revision = await resolveRevision(deps, permitted, context);
-  checkExecutable(deps, permitted.body, { ...context, ...revision, protocol: options.protocol });
-  return buildRow(deps, permitted, { context, place: revision.place, options });
+  checkExecutable(deps, budgeted.body, { ...context, ...revision, protocol: options.protocol });
+  return buildRow(deps, permitted, { context, budgeted, place: revision.place, options });
 }
 
 /** Makes a run, or returns the one that the same request made before. Throws a 410 if that is gone. */

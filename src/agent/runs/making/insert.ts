@@ -7,6 +7,7 @@ import { insertFeedbackTokens } from '../../db/runs/feedback.ts';
 import type { Database, Db } from '../../db/base/pool.ts';
 import type { Inserted, InsertRuns } from '../../db/runs/run-inserts.ts';
 import { addPushConfig } from '../../db/webhooks/push-configs.ts';
+import { raiseBound } from '../../db/budgets/accounts.ts';
 import { isStillWaiting } from '../../db/runs/tasks.ts';
 import { loadThreadQuestions } from '../../db/threads/threads.ts';
 import { lockActive, type ActiveRun, type NewRun } from '../../db/runs/runs.ts';
@@ -32,6 +33,7 @@ export type InsertDeps = TellStoppedDeps &
 const NOT_THERE = 'Thread or assistant not found.';
 const ANSWERED =
   'The task no longer waits for a message: another one has arrived, or its question was dropped.';
+const RAISED = 'The budget was raised meanwhile.';
 const NOT_ASKED =
   'The question or call does not wait for an answer: it was answered meanwhile, or never asked.';
 const BUSY =
@@ -202,6 +204,7 @@ async function refuseLateAnswer(
 ): Promise<void> {
   if (run.answering !== undefined && !(await isAwaited(tx, run.thread_id, run.answering)))
     throw new Conflict(NOT_ASKED);
+  if (run.raise !== undefined && !(await raiseBound(tx, run.raise))) throw new Conflict(RAISED);
   if (task !== undefined && !(await isStillWaiting(tx, task.last))) throw new Conflict(ANSWERED);
 }
 

@@ -108,6 +108,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     resumable: body.stream_resumable === true,
     ...(ids.protocol && { protocol: true }),
     ...(ids.answers && { answers: ids.answers }),
+    ...(body.budget && { budget: body.budget }),
     ...(ids.encryptionContext && { encryption_context: ids.encryptionContext }),
     ...ids.traced,
     checkpoint_during: body.checkpoint_during ?? null,

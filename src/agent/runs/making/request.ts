@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Json } from '../../../schema/json.ts';
 import type { RunCreate } from '../../../schema/agent/run.ts';
 import type { AgentCall } from '../../auth/caller.ts';
+import type { RunBudgets } from '../../budgets/budgets.ts';
 import type { BatchedStatements } from '../../db/batched-statements.ts';
 import type { Database } from '../../db/base/pool.ts';
 import type { RunPermits } from '../../db/runs/guarded-run-context.ts';
@@ -24,6 +25,7 @@ export type RequestDeps = {
   host: GraphHost;
   jobs: JobSettings;
   webhooks: Webhooks;
+  bounds: { budgets: RunBudgets };
   requests: {
     /** Returns the headers of a request that become configurable values of its runs. */
     pickConfigurable: (headers: IncomingHttpHeaders) => Json;

@@ -2,18 +2,26 @@ import { buildTraceHeaders, getCurrentTrace } from '../../../trace-context.ts';
 import type { NewRun } from '../../db/runs/runs.ts';
 import { getCurrentContext } from '../../kernel/encryption-context.ts';
 import { readStrictAnswer } from '../../kernel/strict-resume.ts';
+import type { BudgetedRun } from './answer-budget.ts';
 import { mayCreateThread, runKwargs, runMetadata } from './kwargs.ts';
 import type { PermittedRequest, PlannedContext, RequestDeps, RunOptions } from './request.ts';
 
-type RowFacts = { context: PlannedContext; place: NewRun['place']; options: RunOptions };
+type RowFacts = {
+  context: PlannedContext;
+  /** The request without the answer to a budget's question. */
+  budgeted: BudgetedRun;
+  place: NewRun['place'];
+  options: RunOptions;
+};
 
 /** Returns the row of a run that may be made. Nobody reads it yet. */
 export function buildRow(
   { jobs, webhooks, requests }: RequestDeps,
-  { body, call, key, threadId, permits, runId: run_id, ownThreadId: thread_id }: PermittedRequest,
-  { context, place, options }: RowFacts,
+  { call, key, threadId, permits, runId: run_id, ownThreadId: thread_id }: PermittedRequest,
+  { context, budgeted, place, options }: RowFacts,
 ): NewRun {
   const { assistant_id, graph_id } = context;
+  const { body } = budgeted;
   const { follow, protocol, answers, keepsWaiting, threadMetadata, task } = options;
   const trace = getCurrentTrace();
   const isAlone = threadId === undefined;
@@ -34,19 +42,20 @@ export function buildRow(
       user: call.caller.guard?.user,
     },
   });
-  const answering = options.answering ?? readStrictAnswer(body);
+  const answering = budgeted.answering ?? options.answering ?? readStrictAnswer(body);
   return {
     run_id,
     thread_id,
     assistant_id,
     graph_id,
     metadata: runMetadata(body, context),
-    kwargs,
+    kwargs: { ...kwargs, ...budgeted.kwargs },
     webhook: webhooks.resolveTarget(body.webhook),
     task,
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     ...(place !== undefined && { place }),
     ...(answering !== undefined && { answering }),
+    ...(budgeted.raise !== undefined && { raise: budgeted.raise }),
     ...(key !== undefined && { key }),
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,

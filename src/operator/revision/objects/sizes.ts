@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../../config/platform/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/resources/custom-resources.ts';
 import type { Pin } from '../../../schema/platform/rollout/pins.ts';
+import type { BudgetsSpec } from '../../../schema/platform/spec/budget-spec.ts';
 import type { DatabaseAddress } from '../../database/address.ts';
 import { chooseWithinLimit, type WorkloadComponent } from '../../rollout/replicas.ts';
 import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
@@ -11,6 +12,8 @@ export type WorkloadWish = {
   /** The number that it began with, if that is more than its least. */ beganWith?: number;
   /** The kind of work that the pods pin to their revision. Undefined: nothing. */
   pin?: Pin | undefined;
+  /** Bounds of the calls of models. */
+  budgets?: BudgetsSpec | undefined;
   secretName: string | undefined;
   address: DatabaseAddress;
   /** Connections of the database, which the pods share out. */

@@ -180,7 +180,7 @@ function buildMainContainer(
  */
 function buildEnvironment(
   revision: RevisionResource,
-  { component, address, connections, deploymentId, pin = 'None' }: WorkloadWish,
+  { component, address, connections, deploymentId, budgets = [], pin = 'None' }: WorkloadWish,
   settings: OperatorSettings,
 ): object[] {
   const { metadata, spec } = revision;
@@ -194,6 +194,7 @@ function buildEnvironment(
     buildVariable('GX_DEPLOYMENT', spec.deployment),
     buildVariable('GX_REVISION', metadata.name),
     ...(pin === 'None' ? [] : [buildVariable('GX_PIN', pin)]),
+    ...(budgets.length === 0 ? [] : [buildVariable('GX_BUDGETS', JSON.stringify(budgets))]),
     buildVariable('GX_SERVER_PORT', PORT),
     buildVariable('GX_METRICS_PORT', AGENT_PORTS.metrics),
     buildVariable(

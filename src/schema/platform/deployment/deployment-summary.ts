@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Budget } from '../../agent/budget.ts';
 import { Condition } from '../objects/conditions.ts';
 import { DEPLOYMENT_STATUSES, REVISION_STATUSES } from './statuses.ts';
 import { SOURCES } from './deployment.ts';
@@ -114,6 +115,12 @@ const lifecycleFields = {
     ),
   ),
   queue_replicas: buildNullableSchema(QueueReplicas),
+  budgets: buildNullableSchema(
+    Type.Array(Budget, {
+      maxItems: 20,
+      description: 'Bounds of the calls of models that runs make.',
+    }),
+  ),
 };
 export const Lifecycle = Type.Object(lifecycleFields);
 export type Lifecycle = Static<typeof Lifecycle>;
@@ -124,6 +131,7 @@ export const LifecyclePatch = buildClosedSchema({
   suspend: Type.Optional(lifecycleFields.suspend),
   sleep: Type.Optional(lifecycleFields.sleep),
   queue_replicas: Type.Optional(lifecycleFields.queue_replicas),
+  budgets: Type.Optional(lifecycleFields.budgets),
 });
 export type LifecyclePatch = Static<typeof LifecyclePatch>;
 

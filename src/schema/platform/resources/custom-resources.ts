@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { BudgetsSpec } from '../spec/budget-spec.ts';
 import { buildAuthRules } from '../spec/auth-spec.ts';
 import type { BackupRecord } from '../backup/backup-spec.ts';
 import { DNS_LABEL } from '../../dns-label.ts';
@@ -126,6 +127,7 @@ export const DeploymentSpec = addCelRules(
       route: RouteSpec,
       queueReplicas: QueueReplicas,
       sleep: SleepSpec,
+      budgets: BudgetsSpec,
       deletionPolicy: buildEnumSchema(['Retain', 'Delete'], {
         description:
           'Whether deletion keeps the database volume and its credential. Default Retain.',

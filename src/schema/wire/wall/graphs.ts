@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { AskedCall, CallRefusal } from './admission.ts';
 import { ModelCall } from './model-call.ts';
 import { CipherAnswer, CipherCall } from './cipher.ts';
 import { ExchangeAnswer, buildExchangeSchema, OwnCall } from './exchange.ts';
@@ -26,16 +27,21 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * Log. Where `sendsLog` asks for it, the thread sends each line of its log as `log`, besides writing it.
  *
  * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where its
- * `trace` asks for them), of `usage` (where it `measures_usage`) and of `wait`, then exactly one `done`, also for a run
- * that failed or was stopped, and nothing of the run after it. `abort` asks it to stop as soon as it can: its `done`
- * then says "interrupted". Where the run `goes_on` elsewhere, the thread reports no end of the work under way in it.
- * `drain` asks a run to stop between two of its steps, once the step that ended is stored: its `done` then says
- * `drained`. A thread that knows no steps ignores it, and the run goes on. An `abort` or a `drain` for a run that the
- * thread does not have is ignored. Of a run that is `unheard`, the thread sends no `events` until the server says
- * `hear`. Before a run whose stream is resumable (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and
- * stores nothing until `written` answers with the same `wait_id`: only then are the earlier events where the run's next
- * attempt looks for them. A thread that finds, when it stores a checkpoint, that this attempt has lost the run stores
- * nothing, stops the run, and says `lost`.
+ * `trace` asks for them), of `usage` (where it `measures_usage`), of `admit` and of `wait`, then exactly one `done`,
+ * also for a run that failed or was stopped, and nothing of the run after it. `abort` asks it to stop as soon as it
+ * can: its `done` then says "interrupted". Where the run `goes_on` elsewhere, the thread reports no end of the work
+ * under way in it. `drain` asks a run to stop between two of its steps, once the step that ended is stored: its `done`
+ * then says `drained`. A thread that knows no steps ignores it, and the run goes on. An `abort` or a `drain` for a run
+ * that the thread does not have is ignored. Of a run that is `unheard`, the thread sends no `events` until the server
+ * says `hear`. Before a run whose stream is resumable (`kwargs.resumable`) stores a checkpoint, the thread sends `wait`
+ * and stores nothing until `written` answers with the same `wait_id`: only then are the earlier events where the run's
+ * next attempt looks for them. A thread that finds, when it stores a checkpoint, that this attempt has lost the run
+ * stores nothing, stops the run, and says `lost`.
+ *
+ * Budgets. Before each call of a model of a run that is `bounded`, the thread asks `admit` with an `ask_id` of its own,
+ * which has one answer. `admitted` without a refusal lets the call begin. With one, the run stops where it is: with its
+ * question as an interrupt of the graph, or with its error. `not_admitted` has an HTTP status and a sentence: nobody
+ * knows, and the call does not begin either.
  *
  * Calls. `call` asks one of the operations (operations.ts); calls and runs may overlap. Each call gets exactly one
  * answer with its `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP
@@ -61,6 +67,7 @@ const wait_id = Type.Integer();
 const call_id = Type.Integer();
 const embed_id = Type.Integer();
 const cipher_id = Type.Integer();
+const ask_id = Type.Integer();
 
 /** The messages to a thread as well as to a runner in another process (runner.ts). */
 export const ToAnyRunner = Type.Union([
@@ -68,6 +75,11 @@ export const ToAnyRunner = Type.Union([
   buildMessageSchema('abort', { run_id, goes_on: Type.Boolean() }),
   buildMessageSchema('drain', { run_id }),
   buildMessageSchema('hear', { run_id }),
+  buildMessageSchema('admitted', {
+    ask_id,
+    refusal: Type.Optional(CallRefusal),
+  }),
+  buildMessageSchema('not_admitted', { ask_id, status: Type.Integer(), message: Type.String() }),
   buildMessageSchema('exchange', { message: ExchangeAnswer }),
 ]);
 
@@ -115,6 +127,7 @@ export const FromAnyRunner = Type.Union([
   }),
   buildMessageSchema('spans', { run_id, spans: Type.Array(Span) }),
   buildMessageSchema('usage', { run_id, calls: Type.Array(ModelCall) }),
+  buildMessageSchema('admit', { ask_id, run_id, call: AskedCall }),
   buildMessageSchema('done', { run_id, outcome: Outcome }),
   buildMessageSchema('result', { call_id, json: buildJsonTextSchema<Answer<Operation>>() }),
   buildMessageSchema('failed', { call_id, status: Type.Integer(), message: Type.String() }),

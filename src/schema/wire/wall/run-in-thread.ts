@@ -28,6 +28,8 @@ export const RunSpec = Type.Object({
     }),
     /** True when it reports the calls of its models. */
     measures_usage: Type.Boolean(),
+    /** True when it asks before each call of a model. */
+    bounded: Type.Boolean(),
   }),
 });
 export type RunSpec = Static<typeof RunSpec>;

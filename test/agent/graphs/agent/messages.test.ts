@@ -9,6 +9,7 @@ import type { CipherCall } from '../../../../src/schema/wire/wall/cipher.ts';
 import type { AnswersAsked } from '../../../../src/agent/graphs/asked.ts';
 import type { RunListener } from '../../../../src/agent/graphs/thread.ts';
 import { openWorker, type OpenRunner } from '../../../../src/agent/graphs/worker.ts';
+import { Unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
 import type { RunKwargs } from '../../../../src/schema/agent/run.ts';
 import type { ThreadStart } from '../../../../src/schema/wire/wall/graph-start.ts';
@@ -164,6 +165,10 @@ async function run(
     events: () => undefined,
     spans: () => undefined,
     usage: () => undefined,
+    admit: ({ characters }) =>
+      more.unheard === true
+        ? Promise.reject(new Unavailable('The database is away.'))
+        : Promise.resolve(characters > 0 ? undefined : { error: { error: 'E', message: 'm' } }),
     written: () => Promise.resolve(),
     done,
     gone: (reason) => reject(new Error(reason)),
@@ -200,6 +205,9 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   wait: true,
   spans: true,
   usage: true,
+  admit: true,
+  admitted: true,
+  not_admitted: true,
   done: true,
   result: true,
   failed: true,
@@ -288,6 +296,9 @@ test('every kind of message, and every operation, can go to another process', as
   });
 
   await run(randomUUID(), { ...asking('red'), graph_id: 'asks', measures_usage: true });
+  const bounded = { ...asking('red'), graph_id: 'asks', bounded: true };
+  expect(await run(randomUUID(), bounded)).toMatchObject({ status: 'success' });
+  expect(await run(randomUUID(), { ...bounded, unheard: true })).toMatchObject({ retry: true });
 
   expect(parseJsonText(await host.call('state', { ...at, subgraphs: true })).values).toMatchObject({
     done: 2,
