@@ -14,14 +14,17 @@ import {
   readInspectorLook,
   type InspectorLook,
 } from './pane-width.ts';
-import { Assistants, Crons } from './records/sections.tsx';
-import { Store } from './records/store.tsx';
+import { wrapLazy } from '../shell/lazy.tsx';
 import { toShownMessages } from './shown-messages.ts';
 import { useStudio } from './studio-parts.ts';
 import { ThreadsPane } from './threads-pane.tsx';
 
 const LISTS = new Map<string, ComponentType>(
-  Object.entries({ assistants: Assistants, store: Store, crons: Crons }),
+  Object.entries({
+    assistants: wrapLazy(async () => (await import('./records/sections.tsx')).Assistants),
+    store: wrapLazy(async () => (await import('./records/store.tsx')).Store),
+    crons: wrapLazy(async () => (await import('./records/sections.tsx')).Crons),
+  }),
 );
 
 const PANES = { threads: 'Threads', talk: 'Chat', inspector: 'Inspector' } as const;

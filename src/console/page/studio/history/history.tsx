@@ -5,8 +5,9 @@ import { usePage } from '../../shell/page-parts.ts';
 import { saveFile } from '../../shell/save-file.ts';
 import { parseJson } from '../forms/schema-fields.ts';
 import { ChangesShown } from '../json/changes-shown.tsx';
-import { JsonTree } from '../json/json-tree.tsx';
+import { SearchedState } from '../json/state-view.tsx';
 import { formatNames, describeCheckpoint } from '../state-text.ts';
+import { formatDuration } from '../usage-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { TimeTravel } from './time-travel.ts';
 import { Button, EmptyState, Fault, Select, Skeleton, TextArea } from '../../shell/controls.tsx';
@@ -36,9 +37,17 @@ export function History({ thread, changed }: { thread: string; changed: () => vo
           text={`The graph refuses this state, so it can only run from an earlier one. ${state.value.fault}`}
         />
       )}
-      {state.value !== undefined && <JsonTree json={state.value.json} node={state.value.values} />}
       {changes.value !== undefined && (
-        <ChangesShown changes={changes.value} nothing="Nothing has changed." />
+        <>
+          <h3>Changed by this step</h3>
+          <ChangesShown changes={changes.value} nothing="Nothing has changed." />
+        </>
+      )}
+      {state.value !== undefined && (
+        <>
+          <h3>State</h3>
+          <SearchedState json={state.value.json} values={state.value.values} />
+        </>
       )}
     </>
   );
@@ -212,6 +221,9 @@ function CheckpointList({
   const top = useSignal(0);
   const box = useRef<HTMLDivElement>(null);
   const rows = useComputed(() => buildLanes(travel.checkpoints.value ?? []));
+  const parents = useComputed(
+    () => new Map((travel.checkpoints.value ?? []).map((one) => [one.id, one])),
+  );
   const { first, count, before, behind } = measureRowWindow({
     top: top.value,
     height: HEIGHT,
@@ -259,7 +271,7 @@ function CheckpointList({
               isLast={index === checkpoints.length - 1}
             />
             <span>{describeCheckpoint(one.metadata)}</span>
-            {one.next.length > 0 && <span class="quiet">next {formatNames(one.next)}</span>}
+            <StepOfCheckpoint made={one} parent={parents.value.get(one.parent)} />
           </div>
         );
       })}
@@ -267,6 +279,32 @@ function CheckpointList({
     </div>
   );
 }
+
+/** The nodes whose step made a checkpoint, and how long they took; where it has none, the nodes that work next. */
+function StepOfCheckpoint({
+  made,
+  parent,
+}: {
+  made: ListedCheckpoint;
+  parent: ListedCheckpoint | undefined;
+}) {
+  const nodes = made.metadata['source'] === 'loop' ? listWorkers(parent?.next ?? []) : [];
+  if (nodes.length === 0)
+    return made.next.length === 0 ? null : <span class="quiet">next {formatNames(made.next)}</span>;
+  const took = Date.parse(made.madeAt) - Date.parse(parent?.madeAt ?? '');
+  return (
+    <>
+      <b>{formatNames(nodes)}</b>
+      {took >= 0 && took < LONGEST_STEP && <span class="quiet">{formatDuration(took)}</span>}
+    </>
+  );
+}
+
+/** Milliseconds of a step. One that seems longer has waited for a person, or for another run. */
+const LONGEST_STEP = 3_600_000;
+
+const listWorkers = (next: readonly string[]): string[] =>
+  [...new Set(next)].filter((name) => name !== '__start__');
 
 type Moved = {
   travel: TimeTravel;

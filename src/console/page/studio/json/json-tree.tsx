@@ -4,12 +4,15 @@ import { measureRowWindow } from '../../shell/row-window.ts';
 import type { JsonChild, JsonNode } from './json-scan.ts';
 import type { ScannedJson } from './json-text.ts';
 import { Button } from '../../shell/controls.tsx';
+import { CopyButton } from '../../shell/copy-button.tsx';
 
 const ROW = 24;
 const HEIGHT = 420;
 /** Letters of a value on its line, and of one that is unfolded. */
 const ON_LINE = 160;
 const UNFOLDED = 100_000;
+/** Letters of a value that are copied. */
+const COPIED = 1_000_000;
 
 type TreeRow = { node: JsonChild; depth: number; isOpen: boolean; path: string };
 
@@ -130,6 +133,15 @@ function RowShown({
         <span>{label}</span>
       )}{' '}
       <code>{text}</code>
+      {node.end - node.start < COPIED && (
+        <CopyButton
+          text={() => json.getSlice(node)}
+          class="plain copy"
+          aria-label={`Copy the value of ${label}`}
+          title="Copy the value"
+          label=""
+        />
+      )}
     </div>
   );
 }
