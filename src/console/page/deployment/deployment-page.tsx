@@ -224,6 +224,7 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
           class="main"
           disabled={isOff}
           label="Wake"
+          title="Starts its pods now, as the next request would"
           press={() => run(buildPost('wake'), 'It is being woken.')}
         />
       )}
@@ -239,6 +240,7 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
         <Button
           disabled={isOff}
           label="Build again"
+          title="Builds the newest commit, and rolls it out as a new revision"
           press={() => run(buildPost('revisions'), 'A new build was requested.')}
         />
       )}
@@ -246,6 +248,7 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
         <Button
           disabled={isOff}
           label="Redeploy"
+          title="Rolls the newest revision out once more, with the same image and settings"
           press={() =>
             run(
               buildPost(`revisions/${newest.id}/redeploy`),
