@@ -42,8 +42,9 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
   useEffect(() => detail.follow(), [detail]);
   const { value: details } = detail.details;
   useEffect(() => {
-    document.title = `${details?.name ?? 'Deployment'} · gx console`;
-  }, [details?.name]);
+    const part = tab in TABS && tab !== 'deployment' ? `${TABS[tab as keyof typeof TABS]} · ` : '';
+    document.title = `${part}${details?.name ?? 'Deployment'} · gx console`;
+  }, [details?.name, tab]);
   useKeys({
     up: () =>
       tab === 'deployment'
@@ -117,7 +118,7 @@ function Unread({ detail }: { detail: DeploymentDetail }) {
   if (detail.refused.value === undefined)
     return (
       <main class="deployment">
-        <Skeleton lines={7} />
+        <Skeleton lines={5} of="page" />
       </main>
     );
   return (

@@ -28,7 +28,7 @@ export function wrapLazy<Props extends object>(
     if (isMissing.value) return <Missing />;
     return (
       <div class="deployment">
-        <Skeleton lines={7} />
+        <Skeleton lines={5} of="page" />
       </div>
     );
   };

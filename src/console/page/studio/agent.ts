@@ -1,5 +1,4 @@
 import type { ApiRequest } from '../api/api-request.ts';
-import { RequestRefused } from '../api/calls.ts';
 import {
   describeGraphFault,
   toAssistantVersion,
@@ -69,7 +68,6 @@ const STEP_FIELDS = [
   'metadata',
   'next',
 ];
-const RUN_FIELDS = ['run_id', 'status', 'created_at'];
 const MODES = ['messages-tuple', 'values', 'tasks'];
 const EVENTS = { accept: 'text/event-stream' };
 
@@ -213,16 +211,10 @@ export class StudioAgent {
     )?.id;
   }
 
-  /** Returns the last runs of a thread, the newest first, with their usage where the server counts it. */
-  async listRuns(id: string, signal: AbortSignal): Promise<ListedRun[]> {
-    const path = `threads/${encodeURIComponent(id)}/runs`;
-    const fetchRuns = (select: string[]): Promise<unknown> =>
-      this.#fetchJson(path, { query: { limit: STEPS, select }, signal });
-    // A server that is older than the counts refuses their name.
-    const runs = await fetchRuns([...RUN_FIELDS, 'usage']).catch((error: unknown) => {
-      if (error instanceof RequestRefused && error.status === 422) return fetchRuns(RUN_FIELDS);
-      throw error;
-    });
+  /** Returns the last runs of a thread, the newest first, with these fields. */
+  async listRuns(id: string, select: readonly string[], signal: AbortSignal): Promise<ListedRun[]> {
+    const query = { limit: STEPS, select };
+    const runs = await this.#fetchJson(`threads/${encodeURIComponent(id)}/runs`, { query, signal });
     return toItems(runs).map(toListedRun);
   }
 

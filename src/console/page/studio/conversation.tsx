@@ -16,7 +16,7 @@ const Markdown = wrapLazy<Written>(
 
 /**
  * One message: its speaker, its text, and the tools that it calls. `took`: how long its tools worked. The words of a
- * person are shown as they were typed; all others write Markdown.
+ * person or a tool are shown as they are; agents write Markdown.
  */
 export function MessageShown({
   message: { who, speaker, text, reasoning, calls, files },
@@ -37,10 +37,10 @@ export function MessageShown({
         </details>
       )}
       {text !== '' &&
-        (speaker === 'human' ? (
-          <p>{trimShownText(text)}</p>
-        ) : (
+        (speaker === 'agent' || speaker === 'system' ? (
           <Markdown text={trimShownText(text)} />
+        ) : (
+          <p>{trimShownText(text)}</p>
         ))}
       {files.map((file, at) => (
         <FileShown key={at} file={file} />

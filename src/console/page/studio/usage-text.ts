@@ -17,7 +17,7 @@ export function describeUsage(usage: unknown): string {
 export function describeMessageTokens(metadata: unknown): string | undefined {
   const { input_tokens: input, output_tokens: output } = readAnswerFields(metadata);
   if (readNumber(input) === undefined && readNumber(output) === undefined) return undefined;
-  return `${formatCount(input)} in, ${formatCount(output)} out`;
+  return `${formatCount(input)} tokens in, ${formatCount(output)} out`;
 }
 
 const MINUTE = 60_000;

@@ -106,13 +106,15 @@ function ReaderNote({ session }: { session: ChatSession }) {
 function BreakpointNotice({ session }: { session: ChatSession }) {
   const { questions, isBusy, next } = session;
   if (isBusy.value || questions.value.length > 0 || next.value.length === 0) return null;
+  const hasFailed = session.live.value.error !== undefined;
   return (
     <p class="stopped">
-      <Icon name="pause" />
+      <Icon name={hasFailed ? 'alert' : 'pause'} />
       <span>
-        Stopped before <span>{formatNames(next.value)}</span>.
+        {hasFailed ? 'Not done yet: ' : 'Stopped before '}
+        <span>{formatNames(next.value)}</span>.
       </span>
-      <Button label="Resume" press={() => session.resume()} />
+      <Button label={hasFailed ? 'Try again' : 'Resume'} press={() => session.resume()} />
     </p>
   );
 }
@@ -323,7 +325,7 @@ function Entry({ session, message, steps, place, runs }: EntryProps) {
               press={() => session.repeatMessage(id)}
             />
           )}
-          {tokens !== undefined && <span class="quiet">{tokens} tokens</span>}
+          {tokens !== undefined && <span class="quiet">{tokens}</span>}
         </div>
       )}
       {runs.map((turn) => (

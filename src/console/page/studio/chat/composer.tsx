@@ -36,6 +36,15 @@ export function Composer({ session }: { session: ChatSession }) {
     if (assistant !== '') void read();
     return () => leaving.abort();
   }, [assistant, agent, session]);
+  useEffect(() => {
+    // A new chat begins with words. On a touch screen the focus would bring up a keyboard over half of the page.
+    if (session.thread.peek() !== undefined || matchMedia('(hover: none)').matches)
+      return undefined;
+    const frame = requestAnimationFrame(() =>
+      document.querySelector<HTMLElement>('.composer [name=text]')?.focus(),
+    );
+    return () => cancelAnimationFrame(frame);
+  }, [session]);
   const wanted = session.mode.value ?? usual.value;
   const mode = wanted === 'form' && fields.value === undefined ? 'message' : wanted;
   return (

@@ -1,4 +1,6 @@
+import { RequestRefused } from '../../api/calls.ts';
 import type { StudioAgent } from '../agent.ts';
+import type { ListedRun } from '../agent-answers.ts';
 import { listPastTasks, type NestedMessages, type PastTask } from './live-run.ts';
 import { listRunTurns, type RunTurn } from './run-turns.ts';
 
@@ -15,13 +17,29 @@ export async function fetchPastRuns(
 ): Promise<PastRuns> {
   const [steps, runs] = await Promise.all([
     agent.fetchLastSteps(thread, newest.letters, over),
-    agent.listRuns(thread, over).catch(() => []),
+    fetchListedRuns(agent, thread, over).catch(() => []),
   ]);
   const tasks = withNested ? listPastTasks(steps, newest.id) : [];
   return {
     turns: listRunTurns(steps, newest.id, runs),
     nested: await fetchNested(agent, { thread, tasks }, over),
   };
+}
+
+const RUN_FIELDS = ['run_id', 'status', 'created_at'];
+
+/** Reads the runs of a thread with their usage. A server that is older than the counts refuses their name. */
+async function fetchListedRuns(
+  agent: StudioAgent,
+  thread: string,
+  over: AbortSignal,
+): Promise<ListedRun[]> {
+  try {
+    return await agent.listRuns(thread, [...RUN_FIELDS, 'usage'], over);
+  } catch (error) {
+    if (!(error instanceof RequestRefused) || error.status !== 422) throw error;
+    return agent.listRuns(thread, RUN_FIELDS, over);
+  }
 }
 
 /** Requests at the same time. */

@@ -16,14 +16,15 @@ export function RunCard({ turn }: { turn: RunTurn }) {
   const { steps, milliseconds, usage, status } = turn;
   const longest = Math.max(1, ...steps.map((step) => step.milliseconds ?? 0));
   const facts = [
-    steps.length === 1 ? '1 step' : `${steps.length} steps`,
+    steps.length === 0 ? '' : steps.length === 1 ? '1 step' : `${steps.length} steps`,
     milliseconds === undefined ? '' : formatDuration(milliseconds),
-    usage,
+    usage.replace(' in,', ' tokens in,'),
   ].filter((one) => one !== '');
   return (
     <div class="run">
       <Button
         class="plain quiet"
+        disabled={steps.length === 0}
         aria-expanded={isOpen.value}
         title="The steps of this run"
         label={

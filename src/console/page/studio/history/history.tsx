@@ -98,21 +98,25 @@ function StepActions({ travel, changed }: { travel: TimeTravel; changed: () => v
     <>
       <p class="actions">
         <Button
-          disabled={travel.chosen.value?.parent === '' || travel.state.value === undefined}
-          label="Compare with previous"
-          press={() => travel.compare()}
-        />
-        <Button
+          class="main"
           disabled={isOff || travel.explainVersionFault() !== undefined}
           label={travel.isBusy.value ? 'Running …' : 'Run from here'}
           press={() => run()}
         />
         <OtherAssistant travel={travel} isOff={isOff} />
         <OtherVersion travel={travel} isOff={isOff} />
+      </p>
+      <p class="actions">
         <Button
           disabled={isOff}
+          aria-expanded={isWriting.value}
           label="Edit state"
           press={() => (isWriting.value = !isWriting.value)}
+        />
+        <Button
+          disabled={travel.chosen.value?.parent === '' || travel.state.value === undefined}
+          label="Compare with previous"
+          press={() => travel.compare()}
         />
         <Button disabled={isOff} label="Copy the thread" press={() => copy()} />
         <Button
@@ -242,6 +246,7 @@ function CheckpointList({
     <div
       ref={box}
       class="checkpoints"
+      style={{ height: `${Math.min(HEIGHT, checkpoints.length * ROW + 4)}px` }}
       role="listbox"
       tabIndex={0}
       aria-label="Checkpoints"
