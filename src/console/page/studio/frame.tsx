@@ -93,6 +93,8 @@ function PaneSwitch({ pane, hasInspector }: { pane: Signal<Pane>; hasInspector: 
 }
 
 const LONGEST_TITLE = 90;
+/** Letters of a title beside which the id of the thread has room. */
+const BESIDE_ID = 40;
 
 function TalkHead({ session, look }: { session: ChatSession; look: Signal<InspectorLook> }) {
   const { value: thread } = session.thread;
@@ -106,7 +108,7 @@ function TalkHead({ session, look }: { session: ChatSession; look: Signal<Inspec
   return (
     <header class="talk-head">
       <h2>{thread === undefined ? 'New chat' : title.slice(0, LONGEST_TITLE)}</h2>
-      {thread !== undefined && (
+      {thread !== undefined && title.length < BESIDE_ID && (
         <span class="mono quiet" title="The id of the thread">
           {thread}
         </span>

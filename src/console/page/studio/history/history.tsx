@@ -275,7 +275,6 @@ function CheckpointList({
               width={width}
               isLast={index === checkpoints.length - 1}
             />
-            <span>{describeCheckpoint(one.metadata)}</span>
             <StepOfCheckpoint made={one} parent={parents.value.get(one.parent)} />
           </div>
         );
@@ -285,7 +284,7 @@ function CheckpointList({
   );
 }
 
-/** The nodes whose step made a checkpoint, and how long they took; where it has none, the nodes that work next. */
+/** A checkpoint with the nodes whose step made it, and how long they took; else with the nodes that work next. */
 function StepOfCheckpoint({
   made,
   parent,
@@ -293,13 +292,19 @@ function StepOfCheckpoint({
   made: ListedCheckpoint;
   parent: ListedCheckpoint | undefined;
 }) {
+  const words = describeCheckpoint(made.metadata);
   const nodes = made.metadata['source'] === 'loop' ? listWorkers(parent?.next ?? []) : [];
   if (nodes.length === 0)
-    return made.next.length === 0 ? null : <span class="quiet">next {formatNames(made.next)}</span>;
+    return (
+      <>
+        <span>{words}</span>
+        {made.next.length > 0 && <span class="quiet">next {formatNames(made.next)}</span>}
+      </>
+    );
   const took = Date.parse(made.madeAt) - Date.parse(parent?.madeAt ?? '');
   return (
     <>
-      <b>{formatNames(nodes)}</b>
+      <span>{`${words} · ${formatNames(nodes)}`}</span>
       {took >= 0 && took < LONGEST_STEP && <span class="quiet">{formatDuration(took)}</span>}
     </>
   );
