@@ -178,12 +178,12 @@ test('no text of an agent takes longer than its length allows, or nests without 
     typeof value === 'object' && value !== null
       ? 1 + Math.max(0, ...Object.values(value).map(measureDepth))
       : 0;
-  for (const text of texts) {
+  const isBad = (text: string): boolean => {
     const began = performance.now();
     const blocks = parseBlocks(text);
     const parts = blocks.map((block) => ('text' in block ? parseInlines(block.text) : block));
     // A parser that looks at each pair of marks takes seconds.
-    expect(performance.now() - began, text.slice(0, 20)).toBeLessThan(1000);
-    expect(measureDepth(parts), text.slice(0, 20)).toBeLessThan(60);
-  }
+    return performance.now() - began > 1000 || measureDepth(parts) > 60;
+  };
+  expect(texts.filter(isBad).map((text) => text.slice(0, 20))).toEqual([]);
 });
