@@ -345,6 +345,7 @@ test('runs of a thread have their steps with times, and one that waited for a pe
     tasks: [],
     madeAt: '',
     run: 'r1',
+    source: 'loop',
     next: [],
     ...more,
   });
@@ -353,7 +354,9 @@ test('runs of a thread have their steps with times, and one that waited for a pe
     step('e', 'c', { madeAt: made(9), run: 'r3' }),
     step('d', 'c', { madeAt: made(5), messages: 2, next: ['tools'] }),
     step('c', 'b', { madeAt: made(2), messages: 1, next: ['answer', 'answer'] }),
-    step('b', '', { madeAt: made(1), next: ['__start__'] }),
+    // The input of a run takes the place of a step that was to come.
+    step('b', 'a', { madeAt: made(1), source: 'input', next: ['__start__'] }),
+    step('a', '', { madeAt: made(1), source: 'update', run: '', next: ['answer'] }),
   ];
   const runs = [
     { id: 'r2', status: 'success', begunAt: made(499), usage: { input: 5, output: 1 } },

@@ -21,8 +21,13 @@ export type ListedCheckpoint = {
 /** A step of a thread: its checkpoint, how many messages stood before it, and the namespaces of its tasks. */
 export type PastStep = { id: string; parent: string; messages: number; tasks: string[] };
 
-/** A step, with the run that it is of, when it was made, and the nodes that work next. */
-export type TimedStep = PastStep & { madeAt: string; run: string; next: string[] };
+/** A step, with the run that it is of, its origin, when it was made, and the nodes that work next. */
+export type TimedStep = PastStep & {
+  madeAt: string;
+  run: string;
+  source: string;
+  next: string[];
+};
 
 /** A run as its thread lists it. `usage`: the tokens of its models, as the server counted them. */
 export type ListedRun = { id: string; status: string; begunAt: string; usage: unknown };

@@ -57,8 +57,9 @@ export function listRunTurns(
   return [...turns.values()];
 }
 
-/** Returns the step between two checkpoints; undefined where only an input was written. */
+/** Returns the step between two checkpoints; undefined where an input or a person wrote the second one. */
 function readStep(before: TimedStep, after: TimedStep, begun: number): RunStep | undefined {
+  if (after.source !== 'loop') return undefined;
   const nodes = [...new Set(before.next)].filter((name) => name !== START);
   if (nodes.length === 0) return undefined;
   // A thread may have waited for days before the run that goes on with it.

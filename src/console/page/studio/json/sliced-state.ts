@@ -49,8 +49,8 @@ export async function readPastSteps(json: ScannedJson, signal?: AbortSignal): Pr
     const step = toStudioCheckpoint(await readShortFields(json, state, signal));
     const tasks = listTaskNamespaces(json.parseSmall(await json.findChild(state, 'tasks', signal)));
     const { id, parent, madeAt, next } = step;
-    const run = toText(step.metadata['run_id']);
-    steps.push({ id, parent, messages: found.length, tasks, madeAt, run, next });
+    const [run, source] = [toText(step.metadata['run_id']), toText(step.metadata['source'])];
+    steps.push({ id, parent, messages: found.length, tasks, madeAt, run, source, next });
   }
   return steps;
 }
