@@ -85,7 +85,7 @@ const compare = (one: Buffer, other: Buffer): Promise<{ little: number; much: nu
   })()`);
 
 test.each(['light', 'dark'])('all parts look as they did, in %s', async (theme) => {
-  await tab.resize(1280, 1800);
+  await tab.resize(1280, 1500);
   await tab.page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
   await tab.session.send('Emulation.setEmulatedMedia', {
     features: [{ name: 'prefers-reduced-motion', value: 'reduce' }],
