@@ -17,7 +17,7 @@ const FOLDERS: Record<string, string[]> = {
     'test/operator/database/own/{credentials,tls}',
   ],
   agent: [
-    'test/agent/{a2a,ag-ui,custom-routes,db,event-streaming,expiry,imports,mcp,once,queue,revisions,runner}',
+    'test/agent/{a2a,ag-ui,budgets,custom-routes,db,event-streaming,expiry,imports,mcp,once,queue,revisions,runner}',
     'test/agent/{tracing,ui,usage,wire}',
     'test/agent/dev/embedded-postgres',
     'test/agent/graph-thread/checkpoints',

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { DevError } from '../errors.ts';
 import { runMain, printLine } from '../steps.ts';
-import { checkBudget, bundlePage, measurePackageGrowth, writePage } from './bundle.ts';
+import { checkBudget, checkStudio, bundlePage, measurePackageGrowth, writePage } from './bundle.ts';
 
 /** Builds the pages of the console and of `dev` into `dist`. With `--check` they are only built and measured. */
 await runMain(async () => {
@@ -17,7 +17,7 @@ await runMain(async () => {
       printLine(
         `studio page in the package for developers: ${growth.bytes} bytes, at most ${growth.most}`,
       );
-      faults.push(...growth.faults);
+      faults.push(...growth.faults, ...checkStudio(built.sizes));
     }
     if (faults.length > 0) throw new DevError(faults.join('\n'));
     // The studio comes from the reader's own machine, where nothing is gained by compression.

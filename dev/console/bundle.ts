@@ -137,6 +137,13 @@ export function measurePackageGrowth({ files }: Pick<Built, 'files'>): {
   return { bytes, most: IN_PACKAGE, faults: bytes > IN_PACKAGE ? [fault] : [] };
 }
 
+/** Bytes of all scripts of the studio after gzip, its parts that come later among them. */
+const STUDIO = 90 * kB;
+
+/** Returns a sentence if the studio is above its budget. */
+export const checkStudio = ({ all }: Sizes): string[] =>
+  all > STUDIO ? [`The studio has ${all} bytes after gzip; at most ${STUDIO}.`] : [];
+
 /** Returns a sentence for each size that is above its budget. */
 export function checkBudget(sizes: Sizes): string[] {
   const names = {

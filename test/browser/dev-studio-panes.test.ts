@@ -139,3 +139,85 @@ test('a question is the only field that is open, and a thread that waits stands 
   await studio.tab.shows('The mail is sent.');
   expect(await openFields()).toBe(1);
 });
+
+/** A thread whose last message has this text, open in the tab. */
+async function openWith(content: string): Promise<void> {
+  const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', {
+    metadata: { graph_id: 'chat' },
+  });
+  const messages = [
+    { type: 'human', id: 'h', content: '**typed** by a person' },
+    { type: 'ai', id: 'a', content },
+  ];
+  await studio.post(`/threads/${id}/state`, {
+    values: { messages, words: 3, pause: 0, asks: false },
+  });
+  await studio.tab.page.evaluate(`location.hash = '#/${id}'`);
+  await studio.tab.until('it is read', `document.querySelector('.markdown') !== null`);
+}
+
+test('an answer is read as Markdown, of which nothing but text and safe links comes', async () => {
+  await openWith(
+    [
+      '# Head\n\n**bold** [page](https://x.example/a) [bad](javascript:window.hacked=1)',
+      '<script>window.hacked=1</script> ![p](https://x.example/p.png)',
+      '| a | b |\n|---|---|\n| 1 | 2 |',
+      '```js\nconst a = 1;\n```',
+    ].join('\n\n'),
+  );
+  const names = `[...document.querySelectorAll('.markdown *')].map(({ localName }) => localName)`;
+  const found = new Set(await studio.tab.page.evaluate<string[]>(names));
+  for (const name of ['h3', 'b', 'table', 'figure', 'code']) expect(found).toContain(name);
+  for (const name of ['script', 'img', 'iframe']) expect(found).not.toContain(name);
+  expect(
+    await studio.tab.page.evaluate(
+      `[...document.querySelectorAll('.markdown a')].map(({ href, rel }) => href + ' ' + rel)`,
+    ),
+  ).toEqual([
+    'https://x.example/a noopener noreferrer',
+    'https://x.example/p.png noopener noreferrer',
+  ]);
+  const text = await studio.tab.text('.log');
+  expect(text).toContain('[bad](javascript:window.hacked=1)');
+  expect(text).toContain('**typed** by a person');
+  expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
+});
+
+test('files that are dropped go with the message, and are shown in it', async () => {
+  await openWith('Send me files.');
+  const pixel =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  await studio.tab.page.evaluate(`(() => {
+    const data = new DataTransfer();
+    data.items.add(new File([Uint8Array.from(atob('${pixel}'), (one) => one.charCodeAt(0))], 'dot.png', { type: 'image/png' }));
+    data.items.add(new File(['a,b'], 'rows.csv', { type: 'text/csv' }));
+    data.items.add(new File(['%PDF'], 'left.pdf', { type: 'application/pdf' }));
+    document.querySelector('.chat').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+  })()`);
+  await studio.tab.until('all are there', `document.querySelectorAll('.picked li').length === 3`);
+  await studio.tab.press('Remove left.pdf');
+  expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
+  await studio.tab.press('Send');
+  await studio.tab.shows('rows.csv:');
+  await studio.tab.until('it is over', `document.querySelector('.chat').ariaBusy === 'false'`);
+  expect(
+    await studio.tab.page.evaluate(
+      `[...document.querySelectorAll('.log img')].map((one) => one.naturalWidth)`,
+    ),
+  ).toEqual([1]);
+  expect(await studio.tab.texts('.picked li')).toEqual([]);
+});
+
+test('a run says how long it took and lists its steps, and the state is searched', async () => {
+  await openWith('Say something.');
+  await studio.tab.page.type('[name=text]', 'hello\n');
+  await studio.tab.until('it is over', `document.querySelector('.run button') !== null`);
+  await studio.tab.page.evaluate(`[...document.querySelectorAll('.run button')].at(-1).click()`);
+  await expect.poll(() => studio.tab.texts('.run-steps bdi')).toEqual(['answer', 'ask']);
+  await studio.tab.press('State');
+  await studio.tab.until('it is there', `document.querySelector('[name=find_in_state]') !== null`);
+  await studio.tab.page.type('[name=find_in_state]', 'hello');
+  await studio.tab.until('it is found', `document.querySelector('.found li') !== null`);
+  expect((await studio.tab.texts('.found bdi'))[0]).toBe('messages[2].content');
+  expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
+});

@@ -251,6 +251,45 @@ test('values of secrets are shown when somebody asks, and a .env file is pasted 
     ]);
 });
 
+test('a secret is removed once that is confirmed', async () => {
+  await open(place('chat', '/secrets'));
+  await tab.press('Remove MODE');
+  await tab.shows('A new revision rolls out without it.');
+  await tab.press('Remove it');
+  await expect
+    .poll(async () =>
+      (await plane.call<Deployment>('GET', path('chat'))).body.secrets.map(({ name }) => name),
+    )
+    .toEqual(['TOKEN']);
+});
+
+test('changes of settings are listed before they are saved, and can be undone', async () => {
+  await open(place('chat', '/settings'));
+  const set = (seconds: string): Promise<void> =>
+    tab.page.evaluate(`(() => {
+      const field = document.querySelector('.settings [type=number]');
+      field.value = '${seconds}';
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    })()`);
+  await tab.until(
+    'the form is there',
+    `document.querySelector('.settings [type=number]') !== null`,
+  );
+  const hasSave = `[...document.querySelectorAll('.settings button')].find(({ innerText }) => innerText === 'Save').disabled`;
+  expect(await tab.page.evaluate(hasSave)).toBe(true);
+  await set('600');
+  await expect
+    .poll(() => tab.texts('.pending tbody tr'))
+    .toEqual([expect.stringMatching(/^Idle seconds\s+default of the installation\s+600$/)]);
+  await tab.press('Undo');
+  await expect.poll(() => tab.texts('.pending')).toEqual([]);
+  await set('700');
+  await tab.press('Save');
+  await tab.shows('The settings of sleep and queue were changed.');
+  const { spec } = await plane.kube.get(kinds.deployment, ref('chat'));
+  expect(spec.sleep?.afterSeconds).toBe(700);
+});
+
 test('a deployment that is deleted while it is looked at says so, and stays to be read', async () => {
   await open(place('doomed', '/settings'));
   await tab.press('Delete this deployment');

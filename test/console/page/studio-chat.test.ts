@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { listMessageFiles } from '../../../src/console/page/studio/message-files.ts';
+import {
+  buildMessageContent,
+  checkPickedFile,
+  readPickedFile,
+} from '../../../src/console/page/studio/chat/picked-files.ts';
+import { listRunTurns } from '../../../src/console/page/studio/chat/run-turns.ts';
 import { findFirstWith, findForkPoint } from '../../../src/console/page/studio/chat/forks.ts';
 import {
   applyRunEvent,
@@ -287,5 +293,91 @@ test('pictures and files of a message are found in each form that they have, and
     { kind: 'picture', name: 'A picture', url: 'data:image/gif;base64,BBBB' },
     { kind: 'bytes', name: 'A file (application/pdf)', url: 'data:application/pdf;base64,CCCC' },
     { kind: 'link', name: 'https://example.com/a.png', url: 'https://example.com/a.png' },
+  ]);
+});
+
+describe('a file that goes with a message', () => {
+  test('is a picture, a text or bytes, and is shown again as that', async () => {
+    const files = await Promise.all([
+      readPickedFile(new File([new Uint8Array([1, 2, 255])], 'a.png', { type: 'image/png' })),
+      readPickedFile(new File(['a,b\n```\n'], 'a.csv', { type: 'text/csv' })),
+      readPickedFile(new File(['%PDF'], 'a.pdf', { type: 'application/pdf' })),
+      readPickedFile(new File(['<svg/>'], 'a.svg', { type: 'image/svg+xml' })),
+    ]);
+    const content = buildMessageContent('See these.', files);
+    expect(content).toEqual([
+      { type: 'text', text: 'See these.' },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AQL/' } },
+      { type: 'text', text: 'a.csv:\n````\na,b\n```\n\n````' },
+      {
+        type: 'file',
+        source_type: 'base64',
+        mime_type: 'application/pdf',
+        data: 'JVBERg==',
+        metadata: { filename: 'a.pdf' },
+      },
+      expect.objectContaining({ type: 'file', mime_type: 'image/svg+xml' }),
+    ]);
+    expect(listMessageFiles(content).map(({ kind, name }) => [kind, name])).toEqual([
+      ['picture', 'A picture'],
+      ['bytes', 'a.pdf'],
+      ['picture', 'a.svg'],
+    ]);
+  });
+
+  test('is refused where the message would be too large, and none is no content of its own', async () => {
+    const large = new File([new Uint8Array(3_000_000)], 'b.bin');
+    const known = await readPickedFile(large);
+    expect(checkPickedFile(large, [])).toBeUndefined();
+    expect(checkPickedFile(large, [known])).toMatch(
+      /^b\.bin makes the files .* 6\.0 MB\. They may/,
+    );
+    expect(buildMessageContent('hello', [])).toBe('hello');
+  });
+});
+
+test('runs of a thread have their steps with times, and one that waited for a person does not count that', () => {
+  const made = (second: number): string => new Date(second * 1000).toISOString();
+  const step = (id: string, parent: string, more: object) => ({
+    id,
+    parent,
+    messages: 0,
+    tasks: [],
+    madeAt: '',
+    run: 'r1',
+    source: 'loop',
+    next: [],
+    ...more,
+  });
+  const steps = [
+    step('f', 'd', { madeAt: made(500), run: 'r2', messages: 4 }),
+    step('e', 'c', { madeAt: made(9), run: 'r3' }),
+    step('d', 'c', { madeAt: made(5), messages: 2, next: ['tools'] }),
+    step('c', 'b', { madeAt: made(2), messages: 1, next: ['answer', 'answer'] }),
+    // The input of a run takes the place of a step that was to come.
+    step('b', 'a', { madeAt: made(1), source: 'input', next: ['__start__'] }),
+    step('a', '', { madeAt: made(1), source: 'update', run: '', next: ['answer'] }),
+  ];
+  const runs = [
+    { id: 'r2', status: 'success', begunAt: made(499), usage: { input: 5, output: 1 } },
+    { id: 'r1', status: 'interrupted', begunAt: made(0), usage: null },
+  ];
+  expect(listRunTurns(steps, 'f', runs)).toEqual([
+    {
+      run: 'r1',
+      behind: 2,
+      status: 'interrupted',
+      milliseconds: 5000,
+      usage: '',
+      steps: [{ nodes: ['answer'], milliseconds: 3000, from: 1, to: 2 }],
+    },
+    {
+      run: 'r2',
+      behind: 4,
+      status: 'success',
+      milliseconds: 1000,
+      usage: '5 in, 1 out',
+      steps: [{ nodes: ['tools'], milliseconds: 1000, from: 2, to: 4 }],
+    },
   ]);
 });

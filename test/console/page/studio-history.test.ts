@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
+import { findInJson } from '../../../src/console/page/studio/json/json-search.ts';
 import { buildLanes } from '../../../src/console/page/studio/history/lanes.ts';
 import { listJsonDifferences } from '../../../src/console/page/studio/json/json-difference.ts';
 import type { JsonNode } from '../../../src/console/page/studio/json/json-scan.ts';
@@ -142,4 +143,22 @@ test('a test case has the calls before a checkpoint, the oldest first, and the s
     ],
     state: { y: '\0' },
   });
+});
+
+test('a state is searched for names and values, in slices that overlap', async () => {
+  const value = {
+    user: { name: 'Ann', mail: 'ann@x.example' },
+    notes: ['about Ann', { by: 'Ben' }],
+    long: `${'x'.repeat(499_998)}needle`,
+  };
+  const json = new ScannedJson(JSON.stringify(value));
+  const find = async (word: string): Promise<string[]> =>
+    (await findInJson(json, json.root, { word, signal: new AbortController().signal })).map(
+      ({ path }) => path,
+    );
+  expect(await find('ANN')).toEqual(['user.name', 'user.mail', 'notes[0]']);
+  expect(await find('user')).toEqual(['user']);
+  expect(await find('needle')).toEqual(['long']);
+  expect(await find('by')).toEqual(['notes[1].by']);
+  expect(await find('nothing like it')).toEqual([]);
 });

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import {
-  formatBytes,
   cronCatalog,
   buildItemCatalog,
   runCatalog,
   listStoredParts,
-  describeUsage,
   describeWebhook,
   type Catalog,
 } from '../../../src/console/page/studio/records/catalogs.ts';
+import { formatBytes } from '../../../src/console/page/studio/byte-text.ts';
+import { describeUsage } from '../../../src/console/page/studio/usage-text.ts';
 import { listRefusal } from '../../../src/console/page/studio/records/list-refusal.ts';
 import { readListedRecord } from '../../../src/console/page/studio/records/listed-record.ts';
 import { buildTraceAddress } from '../../../src/console/page/studio/agent-answers.ts';

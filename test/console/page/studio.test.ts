@@ -131,6 +131,23 @@ test('a large state is read a message at a time, and long fields are cut', async
   expect(first!.content.length).toBeLessThan(20_100);
 });
 
+test('a picture of a long message stays whole, and a long text beside it is cut', async () => {
+  const url = `data:image/png;base64,${'A'.repeat(300_000)}`;
+  const content = [
+    { type: 'text', text: 'Look.' },
+    { type: 'image_url', image_url: { url } },
+    { type: 'text', text: 'x'.repeat(300_000) },
+  ];
+  const json = new ScannedJson(
+    JSON.stringify({ values: { messages: [{ type: 'human', id: 'a', content }] } }),
+  );
+  const { messages } = await readSlicedState(json);
+  const [shown] = toShownMessages(messages);
+  expect(shown?.files).toEqual([{ kind: 'picture', name: 'A picture', url }]);
+  expect(shown?.text.startsWith('Look.')).toBe(true);
+  expect(shown?.text.length).toBeLessThan(30_000);
+});
+
 test('of many messages the last ones are read, and the ids of those before them', async () => {
   const many = Array.from({ length: 300 }, (_, at) => ({
     id: `m${at}`,

@@ -42,8 +42,9 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
   useEffect(() => detail.follow(), [detail]);
   const { value: details } = detail.details;
   useEffect(() => {
-    document.title = `${details?.name ?? 'Deployment'} · gx console`;
-  }, [details?.name]);
+    const part = tab in TABS && tab !== 'deployment' ? `${TABS[tab as keyof typeof TABS]} · ` : '';
+    document.title = `${part}${details?.name ?? 'Deployment'} · gx console`;
+  }, [details?.name, tab]);
   useKeys({
     up: () =>
       tab === 'deployment'
@@ -117,7 +118,7 @@ function Unread({ detail }: { detail: DeploymentDetail }) {
   if (detail.refused.value === undefined)
     return (
       <main class="deployment">
-        <Skeleton lines={7} />
+        <Skeleton lines={5} of="page" />
       </main>
     );
   return (
@@ -224,6 +225,7 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
           class="main"
           disabled={isOff}
           label="Wake"
+          title="Starts its pods now, as the next request would"
           press={() => run(buildPost('wake'), 'It is being woken.')}
         />
       )}
@@ -239,6 +241,7 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
         <Button
           disabled={isOff}
           label="Build again"
+          title="Builds the newest commit, and rolls it out as a new revision"
           press={() => run(buildPost('revisions'), 'A new build was requested.')}
         />
       )}
@@ -246,6 +249,7 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
         <Button
           disabled={isOff}
           label="Redeploy"
+          title="Rolls the newest revision out once more, with the same image and settings"
           press={() =>
             run(
               buildPost(`revisions/${newest.id}/redeploy`),

@@ -1,4 +1,6 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Calls } from '../api/calls.ts';
 import type { Revision, RevisionDetails } from '../../../schema/platform/deployment/revision.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
@@ -37,6 +39,7 @@ export function Revisions({ detail }: { detail: DeploymentDetail }) {
             detail={detail}
             revision={revision}
             isNewest={index === 0}
+            hasOrigin={index < WITH_ORIGIN}
             rollBack={() => (target.value = revision)}
           />
         ))}
@@ -48,6 +51,9 @@ export function Revisions({ detail }: { detail: DeploymentDetail }) {
   );
 }
 
+/** The newest revisions, of which the page reads at once who made them and how long they took. */
+const WITH_ORIGIN = 5;
+
 type ShownProps = {
   detail: DeploymentDetail;
   revision: Revision;
@@ -55,7 +61,13 @@ type ShownProps = {
   rollBack: () => void;
 };
 
-function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
+function RevisionShown({
+  detail,
+  revision,
+  isNewest,
+  hasOrigin,
+  rollBack,
+}: ShownProps & { hasOrigin: boolean }) {
   const { word, icon, look } = REVISION_WORDS[revision.status];
   const isServing = detail.details.value?.active_revision?.id === revision.id;
   return (
@@ -69,6 +81,7 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
       <p class="quiet">
         <Time at={revision.created_at} /> · <span class="mono">{revision.id.slice(0, 8)}</span>
         {revision.build_seconds !== null && ` · built in ${revision.build_seconds} s`}
+        {hasOrigin && <RevisionOrigin deployment={detail.id} revision={revision} />}
       </p>
       <Steps revision={revision} />
       {revision.status_message !== null && <FoldedText text={revision.status_message} />}
@@ -84,6 +97,46 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
     </li>
   );
 }
+
+const LONGEST_MAKER = 60;
+
+/** Who made a revision, and how long it took until it was deployed or had failed. */
+function RevisionOrigin({ deployment, revision }: { deployment: string; revision: Revision }) {
+  const { calls } = useApp();
+  const read = useSignal<RevisionDetails | undefined>(undefined);
+  useEffect(() => {
+    // It is an addition: the revision is shown without it, too.
+    fetchRevisionDetails(calls, deployment, revision.id).then(
+      (details) => (read.value = details),
+      () => undefined,
+    );
+  }, [deployment, revision.id, revision.status]);
+  const { value: details } = read;
+  if (details === undefined) return null;
+  const { started_at: began, ended_at: ended } = details;
+  const seconds = Math.round((Date.parse(ended ?? '') - Date.parse(began ?? '')) / 1000);
+  return (
+    <>
+      {seconds > 0 && ` · took ${formatSeconds(seconds)}`}
+      {` · by ${describeMaker(details).slice(0, LONGEST_MAKER)}`}
+    </>
+  );
+}
+
+const formatSeconds = (seconds: number): string =>
+  seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+
+const describeMaker = ({ made_by: maker, push }: RevisionDetails): string =>
+  maker ?? (push === null ? 'kubectl or a GitOps tool' : `push ${push}`);
+
+const fetchRevisionDetails = (
+  calls: Calls,
+  deployment: string,
+  revision: string,
+): Promise<RevisionDetails> =>
+  calls.fetchJson(`v2/deployments/${encodeURIComponent(deployment)}/revisions/${revision}`, {
+    query: { view: 'full' },
+  });
 
 function Steps({ revision }: { revision: Revision }) {
   const steps = listRolloutSteps(revision);
@@ -255,15 +308,10 @@ function RevisionDetailsShown({ deployment, revision }: { deployment: string; re
   const refused = useSignal<string | undefined>(undefined);
   const open = ({ currentTarget }: { currentTarget: HTMLDetailsElement }): void => {
     if (!currentTarget.open) return;
-    calls
-      .fetchJson<RevisionDetails>(
-        `v2/deployments/${encodeURIComponent(deployment)}/revisions/${revision}`,
-        { query: { view: 'full' } },
-      )
-      .then(
-        (details) => (read.value = details),
-        (error: unknown) => (refused.value = describeFailure(error)),
-      );
+    fetchRevisionDetails(calls, deployment, revision).then(
+      (details) => (read.value = details),
+      (error: unknown) => (refused.value = describeFailure(error)),
+    );
   };
   return (
     <details onToggle={open}>
@@ -277,11 +325,7 @@ function RevisionDetailsShown({ deployment, revision }: { deployment: string; re
 function Facts({ details }: { details: RevisionDetails }) {
   const renderTime = (at: string | null): ComponentChildren => at !== null && <Time at={at} />;
   const facts: [string, ComponentChildren][] = [
-    [
-      'Made by',
-      details.made_by ??
-        (details.push === null ? 'kubectl or a GitOps tool' : `push ${details.push}`),
-    ],
+    ['Made by', describeMaker(details)],
     ['Repeats', details.rollback_of],
     ['Image', details.source_revision_config.image_uri],
     ['Digest', details.image_digest],

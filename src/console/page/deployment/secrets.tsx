@@ -8,7 +8,8 @@ import { listDifferingNames, readDotEnv, type DotEnvReading } from './dot-env.ts
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { describeFailure } from '../api/failure-text.ts';
-import { Button, Select, TextArea } from '../shell/controls.tsx';
+import { Button, Select, Skeleton, TextArea } from '../shell/controls.tsx';
+import { Dialog } from '../shell/dialog.tsx';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 
@@ -42,7 +43,10 @@ export function Secrets({ detail }: { detail: DeploymentDetail }) {
       <section>
         <h2>Secrets</h2>
         <p>They are environment variables of the agents. A change makes a new revision.</p>
-        {names.value?.length === 0 && <p>No secrets yet.</p>}
+        {names.value === undefined && <Skeleton lines={2} />}
+        {names.value?.length === 0 && (
+          <p class="quiet">No secrets yet. Paste the first ones below.</p>
+        )}
         <Names
           names={names.value ?? []}
           isOff={isOff}
@@ -79,6 +83,7 @@ type NamesProps = {
 };
 
 function Names({ names, isOff, read, remove }: NamesProps) {
+  const leaving = useSignal<string | undefined>(undefined);
   const rows = names.map((name) => ({
     key: name,
     cells: [
@@ -88,11 +93,46 @@ function Names({ names, isOff, read, remove }: NamesProps) {
         disabled={isOff}
         aria-label={`Remove ${name}`}
         label="Remove"
-        press={() => remove(name)}
+        press={() => (leaving.value = name)}
       />,
     ],
   }));
-  return <Table heads={['Name', 'Value', 'Change']} names="mono" sentences="Value" rows={rows} />;
+  return (
+    <>
+      <Table heads={['Name', 'Value', 'Change']} names="mono" sentences="Value" rows={rows} />
+      {leaving.value !== undefined && (
+        <Removal name={leaving.value} remove={remove} close={() => (leaving.value = undefined)} />
+      )}
+    </>
+  );
+}
+
+/** Asks before a secret goes: its value is nowhere else on the page. */
+function Removal({
+  name,
+  remove,
+  close,
+}: {
+  name: string;
+  remove: (name: string) => void;
+  close: () => void;
+}) {
+  const act = (): void => {
+    remove(name);
+    close();
+  };
+  return (
+    <Dialog title={`Remove ${name}`} close={close}>
+      <p>
+        A new revision rolls out without it. Its value is deleted: to undo this, you need the value
+        from elsewhere.
+      </p>
+      <div class="actions">
+        <Button class="danger" label="Remove it" press={act} />
+        <Button label="Cancel" press={close} />
+      </div>
+    </Dialog>
+  );
 }
 
 function Value({
@@ -211,6 +251,10 @@ function AgentKeyShown({ detail }: { detail: DeploymentDetail }) {
   return (
     <section>
       <h2>API key of the agents</h2>
+      <p>
+        Clients send it in <code>X-Api-Key</code>. After a rotation the previous one stays valid for
+        a while, so that clients can follow.
+      </p>
       {refused !== undefined && <WriteNotes detail={detail} refused={refused} />}
       {until !== null && (
         <p class="note">

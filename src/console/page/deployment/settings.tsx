@@ -8,6 +8,7 @@ import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { Button, TextLine } from '../shell/controls.tsx';
+import { SleepAndQueue } from './sleep-settings.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 
 /** How the deployment lives: hibernation, sleep, queue, and its end. */
@@ -30,7 +31,7 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
     <div class="settings">
       <WriteNotes detail={detail} refused={refused} />
       <section>
-        <h2>Hibernation</h2>
+        <h2>Hibernation and pause</h2>
         <p>
           A hibernating deployment has no pods, and neither has its database: clients get no answer
           until you end it. The volume and the revisions stay.
@@ -60,69 +61,16 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
           }
         />
       </section>
-      <Sleep key={JSON.stringify(lifecycle)} detail={detail} isOff={isOff} change={saveChange} />
+      <SleepAndQueue
+        key={JSON.stringify(lifecycle)}
+        detail={detail}
+        isOff={isOff}
+        change={saveChange}
+      />
       <DatabaseAndBranch details={details} />
       {!details.database.external && <Backups detail={detail} />}
       <Deletion detail={detail} />
     </div>
-  );
-}
-
-const parseNumber = (text: string): number | null => (text.trim() === '' ? null : Number(text));
-
-function Sleep({
-  detail,
-  isOff,
-  change,
-}: {
-  detail: DeploymentDetail;
-  isOff: boolean;
-  change: (body: object, done: string) => void;
-}) {
-  const { sleep, queue_replicas } = detail.details.peek()?.lifecycle ?? {};
-  const seconds = useSignal(String(sleep?.after_seconds ?? ''));
-  const replicas = useSignal(String(queue_replicas ?? ''));
-  const withDatabase = useSignal(
-    sleep?.database === true ? 'yes' : sleep?.database === false ? 'no' : '',
-  );
-  const save = (event: Event): void => {
-    event.preventDefault();
-    const after = {
-      after_seconds: parseNumber(seconds.value),
-      database: withDatabase.value === '' ? null : withDatabase.value === 'yes',
-    };
-    const isUsual = after.after_seconds === null && after.database === null;
-    change(
-      { sleep: isUsual ? null : after, queue_replicas: parseNumber(replicas.value) },
-      'The settings of sleep and queue were changed.',
-    );
-  };
-  return (
-    <section>
-      <h2>Sleep and queue</h2>
-      <form class="fields" onSubmit={save}>
-        <label>
-          Idle seconds before it sleeps (empty: the default of this installation)
-          <TextLine type="number" min={5} of={seconds} />
-        </label>
-        <label>
-          Stop its database while it sleeps
-          <select
-            value={withDatabase.value}
-            onChange={({ currentTarget }) => (withDatabase.value = currentTarget.value)}
-          >
-            <option value="">Default of the installation</option>
-            <option value="yes">Yes</option>
-            <option value="no">No</option>
-          </select>
-        </label>
-        <label>
-          Queue pods (empty: the platform decides)
-          <TextLine type="number" min={0} max={1000} of={replicas} />
-        </label>
-        <Button disabled={isOff} label="Save" />
-      </form>
-    </section>
   );
 }
 
@@ -189,6 +137,10 @@ function Deletion({ detail }: { detail: DeploymentDetail }) {
   return (
     <section class="end">
       <h2>Delete</h2>
+      <p>
+        It ends the deployment for good. You type its name first, and choose what becomes of its
+        data.
+      </p>
       <Button
         class="danger"
         disabled={

@@ -54,7 +54,9 @@ export function DeploymentList() {
           })}
         </p>
       </div>
-      <Filters filter={filter.value} facets={facets} change={applyFilter} />
+      {(loaded !== 'all' || store.value.all.size > 0) && (
+        <Filters filter={filter.value} facets={facets} change={applyFilter} />
+      )}
       {loaded === 'none' && <Fault text={refused.value} />}
       {loaded === 'all' && rows.length === 0 ? (
         <Empty isFiltered={store.value.all.size > 0} />

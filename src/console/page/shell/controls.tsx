@@ -35,9 +35,15 @@ export function FoldedText({ text }: { text: string }) {
   );
 }
 
-/** The shape of a content that is being read. */
-export const Skeleton = ({ lines = 3 }: { lines?: number }) => (
-  <div class="skeleton" aria-busy="true">
+/** The shape of a content that is being read: lines, or a page with a heading and cards. */
+export const Skeleton = ({
+  lines = 3,
+  of = 'lines',
+}: {
+  lines?: number;
+  of?: 'lines' | 'page';
+}) => (
+  <div class={of === 'page' ? 'skeleton page' : 'skeleton'} aria-busy="true">
     {Array.from({ length: lines }, (_, at) => (
       <span key={at} />
     ))}

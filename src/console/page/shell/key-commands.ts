@@ -10,6 +10,12 @@ export const KEY_COMMANDS = {
   up: { keys: 'u', does: 'One level up' },
   help: { keys: '?', does: 'Show this list' },
 } as const;
+/** The keys of the studio's own fields and lists, which act where the focus is. */
+export const STUDIO_KEYS = [
+  ['Enter', 'Studio: send the message (Shift+Enter breaks the line)'],
+  ['← →', 'Studio: another view of the inspector, or its width'],
+  ['↑ ↓', 'Studio: another checkpoint of the history'],
+] as const;
 export type KeyCommand = keyof typeof KEY_COMMANDS;
 
 export type KeyPress = {

@@ -12,7 +12,7 @@ import { useKeys } from './keys.ts';
 import { SignIn } from './sign-in.tsx';
 import { Time } from './time.tsx';
 import { Dialog } from './dialog.tsx';
-import { KEY_COMMANDS } from './key-commands.ts';
+import { KEY_COMMANDS, STUDIO_KEYS } from './key-commands.ts';
 import { Fault, Button } from './controls.tsx';
 import { Table } from './table.tsx';
 import { THEMES } from './preferences.ts';
@@ -120,7 +120,7 @@ function Views() {
           <a
             key={label}
             href={`${router.buildHref('deployments', {})}${query === '' ? '' : `?${query}`}`}
-            aria-current={isShown ? 'page' : undefined}
+            aria-current={isShown ? 'page' : !isList && states.length === 0 ? 'true' : undefined}
             title={label}
           >
             <Icon name={icon} /> <span>{label}</span>
@@ -175,6 +175,14 @@ function Help({ close }: { close: () => void }) {
       <Table class="keys" heads={['Key', 'Does']}>
         {Object.entries(KEY_COMMANDS).map(([name, { keys, does }]) => (
           <tr key={name}>
+            <td>
+              <kbd>{keys}</kbd>
+            </td>
+            <td>{does}</td>
+          </tr>
+        ))}
+        {STUDIO_KEYS.map(([keys, does]) => (
+          <tr key={does}>
             <td>
               <kbd>{keys}</kbd>
             </td>

@@ -21,6 +21,17 @@ export type ListedCheckpoint = {
 /** A step of a thread: its checkpoint, how many messages stood before it, and the namespaces of its tasks. */
 export type PastStep = { id: string; parent: string; messages: number; tasks: string[] };
 
+/** A step, with the run that it is of, its origin, when it was made, and the nodes that work next. */
+export type TimedStep = PastStep & {
+  madeAt: string;
+  run: string;
+  source: string;
+  next: string[];
+};
+
+/** A run as its thread lists it. `usage`: the tokens of its models, as the server counted them. */
+export type ListedRun = { id: string; status: string; begunAt: string; usage: unknown };
+
 /** A state of a thread. `fault`: why its graph refuses it; empty where it does not. */
 export type ShownState = {
   id: string;
@@ -126,6 +137,11 @@ export const readRunVersion = (answer: unknown): unknown =>
 export function toStudioRun(answer: unknown): { id: string; status: string } {
   const { run_id: id, status } = readAnswerFields(answer);
   return { id: toText(id), status: toText(status) };
+}
+
+export function toListedRun(answer: unknown): ListedRun {
+  const { run_id: id, status, created_at: at, usage } = readAnswerFields(answer);
+  return { id: toText(id), status: toText(status), begunAt: toTime(at), usage };
 }
 
 /** Returns the sentence about a graph that is not served as its file says. The server's own part names the graph. */

@@ -11,17 +11,25 @@ import {
   toStudioRun,
   toItems,
   toStudioThread,
+  toListedRun,
   type AssistantVersion,
   type ListedCheckpoint,
   type StudioAssistant,
   type StudioThread,
   type ShownState,
   type Fields,
-  type PastStep,
+  type ListedRun,
+  type TimedStep,
 } from './agent-answers.ts';
 import { readDrawnGraph, type DrawnGraph } from './drawing/layered-graph.ts';
-import { LOST_RIGHT, LOST_WAIT } from '../../../schema/wire/lost-right.ts';
-import { runStreamEvents, type RunStreamEvent } from './run-stream.ts';
+import { LOST_WAIT } from '../../../schema/wire/lost-right.ts';
+import {
+  isLostRight,
+  parseRunId,
+  readTextPieces,
+  runStreamEvents,
+  type RunStreamEvent,
+} from './run-stream.ts';
 import { ScannedJson } from './json/json-text.ts';
 import { PiecedText } from './json/pieced-text.ts';
 import { readPastSteps, readShortFields, readSlicedState } from './json/sliced-state.ts';
@@ -51,6 +59,15 @@ const VERSIONS = 100;
 /** The last steps of a thread that are read with their states, and the letters of all these. */
 const STEPS = 50;
 const STEP_LETTERS = 4_000_000;
+const STEP_FIELDS = [
+  'values',
+  'tasks',
+  'checkpoint_id',
+  'parent_checkpoint_id',
+  'created_at',
+  'metadata',
+  'next',
+];
 const MODES = ['messages-tuple', 'values', 'tasks'];
 const EVENTS = { accept: 'text/event-stream' };
 
@@ -194,6 +211,13 @@ export class StudioAgent {
     )?.id;
   }
 
+  /** Returns the last runs of a thread, the newest first, with these fields. */
+  async listRuns(id: string, select: readonly string[], signal: AbortSignal): Promise<ListedRun[]> {
+    const query = { limit: STEPS, select };
+    const runs = await this.#fetchJson(`threads/${encodeURIComponent(id)}/runs`, { query, signal });
+    return toItems(runs).map(toListedRun);
+  }
+
   /** Starts a run, and streams it. It goes on when the page is left. Of a thread that is busy it is refused. */
   async *start(id: string, body: object, signal: AbortSignal): AsyncGenerator<RunStreamEvent> {
     const streamed = {
@@ -232,7 +256,7 @@ export class StudioAgent {
     let [stream, after]: [Response | undefined, string] = [begun, '-1'];
     while (stream !== undefined) {
       let hasLapsed = false;
-      for await (const event of runStreamEvents(readPieces(stream))) {
+      for await (const event of runStreamEvents(readTextPieces(stream))) {
         hasLapsed = isLostRight(event);
         if (hasLapsed) break;
         after = event.id ?? after;
@@ -283,10 +307,10 @@ export class StudioAgent {
   }
 
   /** Returns the last steps of a thread, the newest first; none where states of so many letters are too large. */
-  async fetchLastSteps(id: string, letters: number, signal: AbortSignal): Promise<PastStep[]> {
+  async fetchLastSteps(id: string, letters: number, signal: AbortSignal): Promise<TimedStep[]> {
     const limit = Math.min(STEPS, Math.floor(STEP_LETTERS / Math.max(1, letters)));
     if (limit === 0) return [];
-    const body = { limit, select: ['values', 'tasks', 'checkpoint_id', 'parent_checkpoint_id'] };
+    const body = { limit, select: STEP_FIELDS };
     return readPastSteps(
       await this.fetchScanned(`threads/${encodeURIComponent(id)}/history`, {
         method: 'POST',
@@ -363,27 +387,6 @@ function readNextPlace(headers: Headers): PlaceInThreads | undefined {
 /** A run whose events are read. `run`: undefined where its id is not known. */
 type RunFollowed = { id: string; run: string | undefined; signal: AbortSignal };
 
-const parseRunId = (address: string | null): string | undefined =>
-  /\/runs\/([\w-]+)/.exec(address ?? '')?.[1];
-
-/** True for the event with which a stream ends because the credentials that opened it have ended. */
-const isLostRight = ({ kind, text }: RunStreamEvent): boolean =>
-  kind === 'error' && text === JSON.stringify(LOST_RIGHT);
-
 const hasLostWait = (answer: unknown): boolean =>
   (answer as { __error__?: { message?: unknown } } | null | undefined)?.__error__?.message ===
   LOST_WAIT;
-
-/** Yields the texts of a body. A connection that breaks ends them, as a server that stops does. */
-async function* readPieces({ body }: Response): AsyncGenerator<string> {
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-  const read = async (): Promise<string | undefined> => {
-    try {
-      return (await reader?.read())?.value;
-    } catch (error) {
-      if (error instanceof DOMException && error.name === 'AbortError') throw error;
-      return undefined;
-    }
-  };
-  for (let piece = await read(); piece !== undefined; piece = await read()) yield piece;
-}

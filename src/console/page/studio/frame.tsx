@@ -14,14 +14,17 @@ import {
   readInspectorLook,
   type InspectorLook,
 } from './pane-width.ts';
-import { Assistants, Crons } from './records/sections.tsx';
-import { Store } from './records/store.tsx';
+import { wrapLazy } from '../shell/lazy.tsx';
 import { toShownMessages } from './shown-messages.ts';
 import { useStudio } from './studio-parts.ts';
 import { ThreadsPane } from './threads-pane.tsx';
 
 const LISTS = new Map<string, ComponentType>(
-  Object.entries({ assistants: Assistants, store: Store, crons: Crons }),
+  Object.entries({
+    assistants: wrapLazy(async () => (await import('./records/sections.tsx')).Assistants),
+    store: wrapLazy(async () => (await import('./records/store.tsx')).Store),
+    crons: wrapLazy(async () => (await import('./records/sections.tsx')).Crons),
+  }),
 );
 
 const PANES = { threads: 'Threads', talk: 'Chat', inspector: 'Inspector' } as const;
@@ -90,6 +93,8 @@ function PaneSwitch({ pane, hasInspector }: { pane: Signal<Pane>; hasInspector: 
 }
 
 const LONGEST_TITLE = 90;
+/** Letters of a title beside which the id of the thread has room. */
+const BESIDE_ID = 40;
 
 function TalkHead({ session, look }: { session: ChatSession; look: Signal<InspectorLook> }) {
   const { value: thread } = session.thread;
@@ -103,7 +108,7 @@ function TalkHead({ session, look }: { session: ChatSession; look: Signal<Inspec
   return (
     <header class="talk-head">
       <h2>{thread === undefined ? 'New chat' : title.slice(0, LONGEST_TITLE)}</h2>
-      {thread !== undefined && (
+      {thread !== undefined && title.length < BESIDE_ID && (
         <span class="mono quiet" title="The id of the thread">
           {thread}
         </span>

@@ -1,14 +1,17 @@
 import { useSignal } from '@preact/signals';
-import { Button, EmptyState } from '../shell/controls.tsx';
-import { CopyButton } from '../shell/copy-button.tsx';
+import { Button, EmptyState, Skeleton } from '../shell/controls.tsx';
+import { wrapLazy } from '../shell/lazy.tsx';
 import type { ChatSession } from './chat/chat-session.ts';
 import { GraphPanel } from './chat/graph-panel.tsx';
-import { History } from './history/history.tsx';
-import { JsonTree } from './json/json-tree.tsx';
-import { ReadShown } from './records/read-shown.tsx';
-import { Runs, StorageOfThread } from './records/sections.tsx';
-import { useRead } from './records/use-read.ts';
-import { useStudio } from './studio-parts.ts';
+
+const Waiting = () => <Skeleton lines={6} />;
+const History = wrapLazy(async () => (await import('./history/history.tsx')).History, Waiting);
+const StateView = wrapLazy(async () => (await import('./json/state-view.tsx')).StateView, Waiting);
+const Runs = wrapLazy(async () => (await import('./records/sections.tsx')).Runs, Waiting);
+const StorageOfThread = wrapLazy(
+  async () => (await import('./records/sections.tsx')).StorageOfThread,
+  Waiting,
+);
 
 const VIEWS = {
   graph: 'Graph',
@@ -79,34 +82,5 @@ function InspectorView({ view, session }: { view: View; session: ChatSession }) 
     <StorageOfThread key={key} thread={thread} />
   ) : (
     <History key={key} thread={thread} changed={() => session.readAgain()} />
-  );
-}
-
-/** Letters of a state that are copied at once. */
-const COPIED = 1_000_000;
-
-/** The newest state of a thread. */
-function StateView({ thread }: { thread: string }) {
-  const { agent } = useStudio();
-  const read = useRead(
-    async (signal) => {
-      const path = `threads/${encodeURIComponent(thread)}/state`;
-      const json = await agent.fetchScanned(path, { signal });
-      return { json, values: (await json.findChild(json.root, 'values', signal)) ?? json.root };
-    },
-    'states',
-    [agent, thread],
-  );
-  return (
-    <ReadShown state={read}>
-      {({ json, values }) => (
-        <>
-          <JsonTree json={json} node={values} />
-          {values.end - values.start < COPIED && (
-            <CopyButton text={json.getSlice(values)} label="Copy the state" />
-          )}
-        </>
-      )}
-    </ReadShown>
   );
 }

@@ -9,9 +9,30 @@ const getNonEmpty = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 const KINDS = ['image', 'audio', 'video', 'file', 'text-plain', 'image_url'];
 
+/**
+ * The files of contents that were read before. A picture of megabytes stays one string, so that drawing the messages
+ * again with each token compares none of its letters.
+ */
+// oxlint-disable-next-line house/module-state -- An entry is a function of its content alone, and goes with it.
+const known = new WeakMap<unknown[], ShownFile[]>();
+
 /** Returns the files of a message's content, in order. */
-export const listMessageFiles = (content: unknown): ShownFile[] =>
-  Array.isArray(content) ? content.flatMap(toFiles) : [];
+export function listMessageFiles(content: unknown): ShownFile[] {
+  if (!Array.isArray(content)) return [];
+  const files = known.get(content) ?? content.flatMap(toFiles);
+  known.set(content, files);
+  return files;
+}
+
+/** Returns the bytes of a file that a message brings; undefined where they are none. */
+export function getFileBytes({ url }: ShownFile): Uint8Array<ArrayBuffer> | undefined {
+  const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? [];
+  try {
+    return data === undefined ? undefined : Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
 
 function toFiles(block: unknown): ShownFile[] {
   if (!isComposite(block) || !KINDS.includes(block['type'] as string)) return [];

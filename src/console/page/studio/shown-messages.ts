@@ -1,6 +1,7 @@
 import { listMessageFiles, type ShownFile } from './message-files.ts';
 import { isObject } from '../../../schema/json.ts';
 import { toItems, toText } from './agent-answers.ts';
+import { describeMessageTokens } from './usage-text.ts';
 
 /* Messages in the state of a thread, in the forms that LangChain's libraries store. */
 
@@ -24,6 +25,8 @@ export type ShownMessage = {
   reasoning: string;
   calls: ShownToolCall[];
   files: ShownFile[];
+  /** The tokens that it says it took. */
+  tokens?: string;
 };
 
 type Fields = Record<string, unknown>;
@@ -122,7 +125,9 @@ function toShownMessage(
   const extra = isObject(message['additional_kwargs'])
     ? toText(message['additional_kwargs']['reasoning_content'])
     : '';
+  const tokens = describeMessageTokens(message['usage_metadata']);
   return {
+    ...(tokens !== undefined && { tokens }),
     key: toText(message['id']) || String(index),
     id: toText(message['id']),
     at: index,

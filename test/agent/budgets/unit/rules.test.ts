@@ -7,8 +7,8 @@ import {
   listBounds,
   measureCall,
   NO_AMOUNTS,
-} from '../../../src/agent/budgets/rules.ts';
-import { listBudgetFaults, type Budget } from '../../../src/schema/agent/budget.ts';
+} from '../../../../src/agent/budgets/rules.ts';
+import { listBudgetFaults, type Budget } from '../../../../src/schema/agent/budget.ts';
 
 /* The decisions of budgets: whom they bound, the most that a call may take, and which bounds are faulty. */
 

@@ -13,10 +13,10 @@ import {
   mergeStateMessages,
   mergePastMessages,
   type LiveRun,
-  listPastTasks,
-  type NestedMessages,
-  type PastTask,
 } from './live-run.ts';
+import { fetchPastRuns } from './past-runs.ts';
+import { checkPickedFile, readPickedFile, type PickedFile } from './picked-files.ts';
+import type { RunTurn } from './run-turns.ts';
 import type { MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
 import { findFirstWith, findForkPoint } from './forks.ts';
@@ -44,8 +44,11 @@ export class ChatSession {
   readonly refused = signal<string | undefined>(undefined);
   /** The number of runs that have ended here. The panes beside the conversation read the thread again then. */
   readonly turns = signal(0);
-  /** The text and the form of the input that is being written, and the fields that the graph's input has. */
+  /** The last runs, with their steps. */
+  readonly pastRuns = signal<RunTurn[]>([]);
+  /** The text, the files and the form of the input that is being written, and the fields of the graph's input. */
   readonly draft = signal('');
+  readonly files = signal<PickedFile[]>([]);
   readonly mode = signal<InputMode | undefined>(undefined);
   readonly fields = signal<FormField[] | undefined>(undefined);
   readonly #agent: StudioAgent;
@@ -82,6 +85,19 @@ export class ChatSession {
   /** Sends an input. Returns whether a run of it was begun. */
   send(input: unknown, shown: MessageFields | undefined): Promise<boolean> {
     return this.#run({ input }, shown);
+  }
+
+  /** Takes files for the next message. One that is too large is refused by a sentence. */
+  async addFiles(files: readonly File[]): Promise<void> {
+    await this.#tryWork(async () => {
+      for (const file of files) {
+        const fault = checkPickedFile(file, this.files.value);
+        if (fault !== undefined) throw new Error(fault);
+        const picked = await readPickedFile(file);
+        this.files.value = [...this.files.value, picked];
+      }
+    });
+    this.mode.value = 'message';
   }
 
   /** Answers questions by their ids, unless somebody else was faster. */
@@ -167,13 +183,16 @@ export class ChatSession {
     if (thread.error !== '')
       this.live.value = { ...this.live.value, error: thread.error, stack: thread.stack };
     await this.#follow(thread.id, over);
-    // They are an addition: a thread is shown without them, too.
-    const past = await fetchPastNested(
-      this.#agent,
-      { thread: thread.id, newest: this.#newest },
-      over,
-    ).catch(() => []);
-    if (!over.aborted) this.live.value = mergePastMessages(this.live.value, past);
+    await this.#readPastRuns(over, true);
+  }
+
+  /** Reads the runs of the thread. They are an addition: it is shown without them, too. */
+  async #readPastRuns(over: AbortSignal, withNested: boolean): Promise<void> {
+    const asked = { thread: this.thread.value ?? '', newest: this.#newest, withNested };
+    const past = await fetchPastRuns(this.#agent, asked, over).catch(() => undefined);
+    if (past === undefined || over.aborted || asked.newest !== this.#newest) return;
+    this.pastRuns.value = past.turns;
+    this.live.value = mergePastMessages(this.live.value, past.nested);
   }
 
   async #refresh(over: AbortSignal): Promise<void> {
@@ -229,6 +248,7 @@ export class ChatSession {
       if (!isDone) await this.#refreshRefused(over);
       this.isBusy.value = false;
       this.turns.value += 1;
+      if (isDone) await this.#readPastRuns(over, false);
     };
     void finish();
     return begun.promise;
@@ -322,28 +342,4 @@ function chooseAssistant(
 function takeBefore(messages: MessageFields[], id: string): MessageFields[] {
   const at = messages.findIndex((one) => one['id'] === id);
   return at < 0 ? messages : messages.slice(0, at);
-}
-
-/** Requests at the same time. */
-const AT_ONCE = 4;
-
-/** Reads the messages that graphs within the graph wrote in the last steps of a thread. */
-async function fetchPastNested(
-  agent: StudioAgent,
-  { thread, newest }: { thread: string; newest: { id: string; letters: number } },
-  over: AbortSignal,
-): Promise<NestedMessages[]> {
-  const tasks = listPastTasks(await agent.fetchLastSteps(thread, newest.letters, over), newest.id);
-  const found = new Map<PastTask, NestedMessages>();
-  const waiting = tasks.values();
-  const runWork = async (): Promise<void> => {
-    for (const task of waiting) {
-      const written = await agent.fetchNestedMessages(thread, task.within, over);
-      // Its input is no message that it wrote. Nobody saw it while the run was on, either.
-      const messages = written.filter(({ type }) => type !== 'human');
-      if (messages.length > 0) found.set(task, { ...task, messages });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, runWork));
-  return tasks.flatMap((task) => found.get(task) ?? []);
 }

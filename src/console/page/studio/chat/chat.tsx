@@ -10,15 +10,36 @@ import { Button, EmptyState, Fault, Skeleton } from '../../shell/controls.tsx';
 import { Icon } from '../../shell/icon.tsx';
 import { MessageShown } from '../conversation.tsx';
 import { takeLastMessages, toShownMessages, type ShownMessage } from '../shown-messages.ts';
+import { CopyButton } from '../../shell/copy-button.tsx';
+import { formatDuration } from '../usage-text.ts';
 import type { NestedMessages } from './live-run.ts';
+import { RunCard, WorkShown } from './run-cards.tsx';
+import type { RunStep, RunTurn } from './run-turns.ts';
 
 /** A conversation with an agent. */
 export function Chat({ session }: { session: ChatSession }) {
   const { mayAct } = useStudio();
   useEffect(() => session.begin(), [session]);
   const { error, stack } = session.live.value;
+  const isOver = useSignal(false);
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    isOver.value = false;
+    void session.addFiles([...(event.dataTransfer?.files ?? [])]);
+  };
+  const drag = (event: DragEvent): void => {
+    // The browser would open the file in place of the page.
+    event.preventDefault();
+    isOver.value = mayAct && event.dataTransfer?.types.includes('Files') === true;
+  };
   return (
-    <div class="chat" aria-busy={session.isBusy.value || !session.isRead.value}>
+    <div
+      class={isOver.value ? 'chat over' : 'chat'}
+      aria-busy={session.isBusy.value || !session.isRead.value}
+      onDragOver={drag}
+      onDragLeave={() => (isOver.value = false)}
+      onDrop={mayAct ? drop : drag}
+    >
       <Scrolled session={session} />
       <div class="dock">
         <Fault text={error} />
@@ -85,13 +106,15 @@ function ReaderNote({ session }: { session: ChatSession }) {
 function BreakpointNotice({ session }: { session: ChatSession }) {
   const { questions, isBusy, next } = session;
   if (isBusy.value || questions.value.length > 0 || next.value.length === 0) return null;
+  const hasFailed = session.live.value.error !== undefined;
   return (
     <p class="stopped">
-      <Icon name="pause" />
+      <Icon name={hasFailed ? 'alert' : 'pause'} />
       <span>
-        Stopped before <span>{formatNames(next.value)}</span>.
+        {hasFailed ? 'Not done yet: ' : 'Stopped before '}
+        <span>{formatNames(next.value)}</span>.
       </span>
-      <Button label="Resume" press={() => session.resume()} />
+      <Button label={hasFailed ? 'Try again' : 'Resume'} press={() => session.resume()} />
     </p>
   );
 }
@@ -131,6 +154,16 @@ function Messages({ session }: { session: ChatSession }) {
     nested.filter(
       (one) => Math.min(Math.max(0, one.behind - first), messages.length - first) === at,
     );
+  const { value: runs } = session.pastRuns;
+  const steps = runs.flatMap((run) => run.steps);
+  // Behind a message stand the runs that ended before the next one that is shown.
+  const listRunsUpTo = (message: ShownMessage, next: ShownMessage | undefined): RunTurn[] =>
+    runs.filter(
+      ({ behind }) =>
+        behind - first > message.at &&
+        behind - first <= (next?.at ?? messages.length - first) &&
+        behind <= messages.length,
+    );
   return (
     <>
       {first > 0 && <p class="note">{first} earlier ones are not shown.</p>}
@@ -140,7 +173,14 @@ function Messages({ session }: { session: ChatSession }) {
         ))}
         {shown.map((message, index) => (
           <>
-            <Entry key={`${index} ${message.key}`} session={session} message={message} />
+            <Entry
+              key={`${index} ${message.key}`}
+              session={session}
+              message={message}
+              steps={steps}
+              place={first + message.at}
+              runs={listRunsUpTo(message, shown[index + 1])}
+            />
             {(shown[index + 1]?.at ?? messages.length - first) > message.at &&
               listPlacesBetween(message.at, shown[index + 1]?.at ?? messages.length - first)
                 .flatMap(listBehind)
@@ -148,6 +188,7 @@ function Messages({ session }: { session: ChatSession }) {
           </>
         ))}
       </ol>
+      {session.isBusy.value && <WorkShown nodes={session.live.value.nodes} />}
     </>
   );
 }
@@ -214,10 +255,22 @@ function Nested({ nested: { within, messages } }: { nested: NestedMessages }) {
   );
 }
 
-function Entry({ session, message }: { session: ChatSession; message: ShownMessage }) {
+type EntryProps = {
+  session: ChatSession;
+  message: ShownMessage;
+  /** The steps of the runs that are known, and how many messages of the thread stand before this one. */
+  steps: readonly RunStep[];
+  place: number;
+  /** The runs that ended behind it. */
+  runs: readonly RunTurn[];
+};
+
+function Entry({ session, message, steps, place, runs }: EntryProps) {
   const { mayAct } = useStudio();
   const edited = useSignal<string | undefined>(undefined);
-  const { id, speaker, text } = message;
+  const { id, speaker, text, calls, tokens } = message;
+  // Tools work in the step behind the message that calls them.
+  const took = calls.length === 0 ? undefined : steps.find(({ from }) => from === place + 1);
   const mayChange = mayAct && !session.isBusy.value && id !== '';
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -227,7 +280,10 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
   };
   return (
     <li class={speaker}>
-      <MessageShown message={message} />
+      <MessageShown
+        message={message}
+        took={took?.milliseconds === undefined ? undefined : formatDuration(took.milliseconds)}
+      />
       {edited.value !== undefined && (
         <form class="edit" onSubmit={(event) => void send(event)}>
           <textarea
@@ -240,24 +296,41 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
           <Button label="Cancel" press={() => (edited.value = undefined)} />
         </form>
       )}
-      {mayChange && speaker === 'human' && edited.value === undefined && (
-        <Button
-          class="plain quiet"
-          aria-label="Edit"
-          title="Edit"
-          label={<Icon name="pencil" />}
-          press={() => (edited.value = text)}
-        />
+      {edited.value === undefined && (
+        <div class="deeds">
+          {text !== '' && (
+            <CopyButton
+              text={text}
+              class="plain quiet"
+              aria-label="Copy the message"
+              title="Copy"
+              label={<Icon name="copy" />}
+            />
+          )}
+          {mayChange && speaker === 'human' && (
+            <Button
+              class="plain quiet"
+              aria-label="Edit"
+              title="Edit"
+              label={<Icon name="pencil" />}
+              press={() => (edited.value = text)}
+            />
+          )}
+          {mayChange && speaker === 'agent' && (
+            <Button
+              class="plain quiet"
+              aria-label="Regenerate"
+              title="Regenerate"
+              label={<Icon name="turn" />}
+              press={() => session.repeatMessage(id)}
+            />
+          )}
+          {tokens !== undefined && <span class="quiet">{tokens}</span>}
+        </div>
       )}
-      {mayChange && speaker === 'agent' && (
-        <Button
-          class="plain quiet"
-          aria-label="Regenerate"
-          title="Regenerate"
-          label={<Icon name="turn" />}
-          press={() => session.repeatMessage(id)}
-        />
-      )}
+      {runs.map((turn) => (
+        <RunCard key={turn.run} turn={turn} />
+      ))}
     </li>
   );
 }

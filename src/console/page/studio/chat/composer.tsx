@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { FieldsShown } from '../forms/fields-shown.tsx';
 import {
   readFormContent,
@@ -11,6 +11,8 @@ import { useStudio } from '../studio-parts.ts';
 import type { ChatSession, InputMode } from './chat-session.ts';
 import { Button, Select, TextArea } from '../../shell/controls.tsx';
 import { Icon } from '../../shell/icon.tsx';
+import { formatBytes } from '../byte-text.ts';
+import { buildMessageContent } from './picked-files.ts';
 
 const MODES: Record<InputMode, string> = { message: 'Message', form: 'Form', json: 'JSON' };
 
@@ -34,6 +36,15 @@ export function Composer({ session }: { session: ChatSession }) {
     if (assistant !== '') void read();
     return () => leaving.abort();
   }, [assistant, agent, session]);
+  useEffect(() => {
+    // A new chat begins with words. On a touch screen the focus would bring up a keyboard over half of the page.
+    if (session.thread.peek() !== undefined || matchMedia('(hover: none)').matches)
+      return undefined;
+    const frame = requestAnimationFrame(() =>
+      document.querySelector<HTMLElement>('.composer [name=text]')?.focus(),
+    );
+    return () => cancelAnimationFrame(frame);
+  }, [session]);
   const wanted = session.mode.value ?? usual.value;
   const mode = wanted === 'form' && fields.value === undefined ? 'message' : wanted;
   return (
@@ -81,7 +92,59 @@ function Choices({
         options={modes}
         choose={(name) => choose(name === 'form' || name === 'json' ? name : 'message')}
       />
+      {mode === 'message' && <FileChooser session={session} />}
     </p>
+  );
+}
+
+/** Opens the browser's own choice of files. They may also be dropped on the conversation, or pasted. */
+function FileChooser({ session }: { session: ChatSession }) {
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={field}
+        type="file"
+        name="files"
+        multiple
+        hidden
+        aria-label="Files for the message"
+        onChange={({ currentTarget }) => {
+          void session.addFiles([...(currentTarget.files ?? [])]);
+          currentTarget.value = '';
+        }}
+      />
+      <Button
+        class="plain quiet"
+        aria-label="Add files"
+        title="Add pictures or files. You can also drop or paste them."
+        label={<Icon name="clip" />}
+        press={() => field.current?.click()}
+      />
+    </>
+  );
+}
+
+/** The files that go with the next message. */
+function PickedFiles({ session }: { session: ChatSession }) {
+  const { value: files } = session.files;
+  if (files.length === 0) return null;
+  return (
+    <ul class="picked" aria-label="Files of the message">
+      {files.map((file, at) => (
+        <li key={`${at} ${file.name}`}>
+          {file.picture === undefined ? <Icon name="clip" /> : <img src={file.picture} alt="" />}
+          <bdi>{file.name}</bdi> <span class="quiet">{formatBytes(file.bytes)}</span>
+          <Button
+            class="plain"
+            aria-label={`Remove ${file.name}`}
+            title="Remove"
+            label={<Icon name="cross" />}
+            press={() => (session.files.value = files.toSpliced(at, 1))}
+          />
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -91,18 +154,24 @@ function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean 
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
     const { value: written } = text;
-    if (written.trim() === '' || session.isBusy.value) return;
-    const read = isJson
-      ? parseJson(written)
-      : { value: { messages: [{ type: 'human', content: written }] } };
+    const files = isJson ? [] : session.files.value;
+    if ((written.trim() === '' && files.length === 0) || session.isBusy.value) return;
+    const message = { type: 'human', content: buildMessageContent(written, files) };
+    const read = isJson ? parseJson(written) : { value: { messages: [message] } };
     fault.value = 'fault' in read ? read.fault : undefined;
     if ('fault' in read) return;
     text.value = '';
-    const isSent = await session.send(
-      read.value,
-      isJson ? undefined : { type: 'human', content: written },
-    );
-    if (!isSent && text.value === '') text.value = written;
+    session.files.value = [];
+    const isSent = await session.send(read.value, isJson ? undefined : message);
+    if (isSent) return;
+    if (text.value === '') text.value = written;
+    session.files.value = [...files, ...session.files.value];
+  };
+  const paste = (event: ClipboardEvent): void => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0 || isJson) return;
+    event.preventDefault();
+    void session.addFiles(files);
   };
   const press = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing || isJson) return;
@@ -111,6 +180,7 @@ function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean 
   };
   return (
     <form class="say" onSubmit={(event) => void send(event)}>
+      {!isJson && <PickedFiles session={session} />}
       <TextArea
         name="text"
         rows={isJson ? 6 : 2}
@@ -121,6 +191,7 @@ function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean 
         aria-label={isJson ? 'Input, as JSON' : 'Message'}
         of={text}
         onKeyDown={press}
+        onPaste={paste}
       />
       {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
       <SendButton session={session} />

@@ -5,8 +5,9 @@ import { usePage } from '../../shell/page-parts.ts';
 import { saveFile } from '../../shell/save-file.ts';
 import { parseJson } from '../forms/schema-fields.ts';
 import { ChangesShown } from '../json/changes-shown.tsx';
-import { JsonTree } from '../json/json-tree.tsx';
+import { SearchedState } from '../json/state-view.tsx';
 import { formatNames, describeCheckpoint } from '../state-text.ts';
+import { formatDuration } from '../usage-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { TimeTravel } from './time-travel.ts';
 import { Button, EmptyState, Fault, Select, Skeleton, TextArea } from '../../shell/controls.tsx';
@@ -36,9 +37,17 @@ export function History({ thread, changed }: { thread: string; changed: () => vo
           text={`The graph refuses this state, so it can only run from an earlier one. ${state.value.fault}`}
         />
       )}
-      {state.value !== undefined && <JsonTree json={state.value.json} node={state.value.values} />}
       {changes.value !== undefined && (
-        <ChangesShown changes={changes.value} nothing="Nothing has changed." />
+        <>
+          <h3>Changed by this step</h3>
+          <ChangesShown changes={changes.value} nothing="Nothing has changed." />
+        </>
+      )}
+      {state.value !== undefined && (
+        <>
+          <h3>State</h3>
+          <SearchedState json={state.value.json} values={state.value.values} />
+        </>
       )}
     </>
   );
@@ -89,21 +98,25 @@ function StepActions({ travel, changed }: { travel: TimeTravel; changed: () => v
     <>
       <p class="actions">
         <Button
-          disabled={travel.chosen.value?.parent === '' || travel.state.value === undefined}
-          label="Compare with previous"
-          press={() => travel.compare()}
-        />
-        <Button
+          class="main"
           disabled={isOff || travel.explainVersionFault() !== undefined}
           label={travel.isBusy.value ? 'Running …' : 'Run from here'}
           press={() => run()}
         />
         <OtherAssistant travel={travel} isOff={isOff} />
         <OtherVersion travel={travel} isOff={isOff} />
+      </p>
+      <p class="actions">
         <Button
           disabled={isOff}
+          aria-expanded={isWriting.value}
           label="Edit state"
           press={() => (isWriting.value = !isWriting.value)}
+        />
+        <Button
+          disabled={travel.chosen.value?.parent === '' || travel.state.value === undefined}
+          label="Compare with previous"
+          press={() => travel.compare()}
         />
         <Button disabled={isOff} label="Copy the thread" press={() => copy()} />
         <Button
@@ -212,6 +225,9 @@ function CheckpointList({
   const top = useSignal(0);
   const box = useRef<HTMLDivElement>(null);
   const rows = useComputed(() => buildLanes(travel.checkpoints.value ?? []));
+  const parents = useComputed(
+    () => new Map((travel.checkpoints.value ?? []).map((one) => [one.id, one])),
+  );
   const { first, count, before, behind } = measureRowWindow({
     top: top.value,
     height: HEIGHT,
@@ -230,6 +246,7 @@ function CheckpointList({
     <div
       ref={box}
       class="checkpoints"
+      style={{ height: `${Math.min(HEIGHT, checkpoints.length * ROW + 4)}px` }}
       role="listbox"
       tabIndex={0}
       aria-label="Checkpoints"
@@ -258,8 +275,7 @@ function CheckpointList({
               width={width}
               isLast={index === checkpoints.length - 1}
             />
-            <span>{describeCheckpoint(one.metadata)}</span>
-            {one.next.length > 0 && <span class="quiet">next {formatNames(one.next)}</span>}
+            <StepOfCheckpoint made={one} parent={parents.value.get(one.parent)} />
           </div>
         );
       })}
@@ -267,6 +283,38 @@ function CheckpointList({
     </div>
   );
 }
+
+/** A checkpoint with the nodes whose step made it, and how long they took; else with the nodes that work next. */
+function StepOfCheckpoint({
+  made,
+  parent,
+}: {
+  made: ListedCheckpoint;
+  parent: ListedCheckpoint | undefined;
+}) {
+  const words = describeCheckpoint(made.metadata);
+  const nodes = made.metadata['source'] === 'loop' ? listWorkers(parent?.next ?? []) : [];
+  if (nodes.length === 0)
+    return (
+      <>
+        <span>{words}</span>
+        {made.next.length > 0 && <span class="quiet">next {formatNames(made.next)}</span>}
+      </>
+    );
+  const took = Date.parse(made.madeAt) - Date.parse(parent?.madeAt ?? '');
+  return (
+    <>
+      <span>{`${words} · ${formatNames(nodes)}`}</span>
+      {took >= 0 && took < LONGEST_STEP && <span class="quiet">{formatDuration(took)}</span>}
+    </>
+  );
+}
+
+/** Milliseconds of a step. One that seems longer has waited for a person, or for another run. */
+const LONGEST_STEP = 3_600_000;
+
+const listWorkers = (next: readonly string[]): string[] =>
+  [...new Set(next)].filter((name) => name !== '__start__');
 
 type Moved = {
   travel: TimeTravel;

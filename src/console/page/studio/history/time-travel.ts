@@ -18,6 +18,9 @@ import { testCaseText, type CasedRun } from './test-case.ts';
 /** The state at a checkpoint: its text, the place of its values there, and why its graph refuses it, if it does. */
 export type StateThen = { json: ScannedJson; values: JsonNode; fault: string };
 
+/** Letters of a state that is compared with the one before it as soon as it is chosen. */
+const COMPARED_AT_ONCE = 500_000;
+
 /** The history of a thread, and the checkpoint in it that is looked at. */
 export class TimeTravel {
   readonly checkpoints = signal<ListedCheckpoint[] | undefined>(undefined);
@@ -69,7 +72,9 @@ export class TimeTravel {
     this.changes.value = undefined;
     void this.#tryWork(async () => {
       const state = await this.#fetchState(checkpoint.id, over);
-      if (!over.aborted) this.state.value = state;
+      if (over.aborted) return;
+      this.state.value = state;
+      if (state.json.text.length < COMPARED_AT_ONCE) await this.compare();
     }, over);
   }
 

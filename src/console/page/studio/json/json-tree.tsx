@@ -1,33 +1,33 @@
-import { useSignal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { measureRowWindow } from '../../shell/row-window.ts';
 import type { JsonChild, JsonNode } from './json-scan.ts';
 import type { ScannedJson } from './json-text.ts';
 import { Button } from '../../shell/controls.tsx';
+import { CopyButton } from '../../shell/copy-button.tsx';
+import { Icon } from '../../shell/icon.tsx';
 
 const ROW = 24;
 const HEIGHT = 420;
 /** Letters of a value on its line, and of one that is unfolded. */
 const ON_LINE = 160;
 const UNFOLDED = 100_000;
+/** Letters of a value that are copied. */
+const COPIED = 1_000_000;
 
 type TreeRow = { node: JsonChild; depth: number; isOpen: boolean; path: string };
 
 const hasParts = ({ kind }: JsonNode): boolean => kind === 'object' || kind === 'list';
 
+type TreeProps = { json: ScannedJson; node: JsonNode; label?: string };
+
 /** A value of any size as a tree. Parts are looked into when they are opened, and only rows in sight are drawn. */
-export function JsonTree({
-  json,
-  node,
-  label = 'State',
-}: {
-  json: ScannedJson;
-  node: JsonNode;
-  label?: string;
-}) {
+export function JsonTree({ json, node, label = 'State' }: TreeProps) {
   const rows = useSignal<TreeRow[] | undefined>(undefined);
   const top = useSignal(0);
   const whole = useSignal<JsonChild | undefined>(undefined);
+  /** The row under the pointer or with the focus, which alone offers to copy its value: a tree has many rows. */
+  const pointed = useSignal('');
   useEffect(() => {
     const leaving = new AbortController();
     whole.value = undefined;
@@ -83,7 +83,13 @@ export function JsonTree({
       >
         <div style={{ height: `${before}px` }} />
         {shown.slice(first, first + count).map((row, at) => (
-          <RowShown key={row.path} json={json} row={row} toggle={() => void toggle(first + at)} />
+          <RowShown
+            key={row.path}
+            json={json}
+            row={row}
+            pointed={pointed}
+            toggle={() => void toggle(first + at)}
+          />
         ))}
         <div style={{ height: `${behind}px` }} />
       </div>
@@ -107,18 +113,25 @@ function findSubtreeEnd(rows: readonly TreeRow[], at: number): number {
 
 function RowShown({
   json,
-  row: { node, depth, isOpen },
+  row: { node, depth, isOpen, path },
+  pointed,
   toggle,
 }: {
   json: ScannedJson;
   row: TreeRow;
+  pointed: Signal<string>;
   toggle: () => void;
 }) {
   const text = formatPreview(json, node);
   const mayOpen = hasParts(node) || node.end - node.start > ON_LINE;
   const label = node.name === '' ? 'value' : node.name;
   return (
-    <div class="json-row" style={{ height: `${ROW}px`, paddingLeft: `${depth * 16}px` }}>
+    <div
+      class="json-row"
+      style={{ height: `${ROW}px`, paddingLeft: `${depth * 16}px` }}
+      onPointerEnter={() => (pointed.value = path)}
+      onFocusIn={() => (pointed.value = path)}
+    >
       {mayOpen ? (
         <Button
           class="plain"
@@ -130,6 +143,15 @@ function RowShown({
         <span>{label}</span>
       )}{' '}
       <code>{text}</code>
+      {pointed.value === path && node.end - node.start < COPIED && (
+        <CopyButton
+          text={() => json.getSlice(node)}
+          class="plain copy"
+          aria-label={`Copy the value of ${label}`}
+          title="Copy the value"
+          label={<Icon name="copy" />}
+        />
+      )}
     </div>
   );
 }

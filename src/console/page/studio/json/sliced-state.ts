@@ -1,5 +1,11 @@
-import type { PastStep, ShownState } from '../agent-answers.ts';
-import { toShownState, toStudioCheckpoint, listTaskNamespaces } from '../agent-answers.ts';
+import {
+  toShownState,
+  toStudioCheckpoint,
+  toText,
+  listTaskNamespaces,
+  type ShownState,
+  type TimedStep,
+} from '../agent-answers.ts';
 import type { JsonChild, JsonNode } from './json-scan.ts';
 import type { ScannedJson } from './json-text.ts';
 
@@ -30,8 +36,8 @@ export async function readSlicedState(
 }
 
 /** Reads the steps of a history, of whose states only the number of messages is taken. */
-export async function readPastSteps(json: ScannedJson, signal?: AbortSignal): Promise<PastStep[]> {
-  const steps: PastStep[] = [];
+export async function readPastSteps(json: ScannedJson, signal?: AbortSignal): Promise<TimedStep[]> {
+  const steps: TimedStep[] = [];
   for (const state of (await json.listChildren(json.root, signal)).found) {
     const messages = await json.findChild(
       await json.findChild(state, 'values', signal),
@@ -40,9 +46,11 @@ export async function readPastSteps(json: ScannedJson, signal?: AbortSignal): Pr
     );
     const { found } =
       messages === undefined ? { found: [] } : await json.listChildren(messages, signal);
-    const { id, parent } = toStudioCheckpoint(await readShortFields(json, state, signal));
+    const step = toStudioCheckpoint(await readShortFields(json, state, signal));
     const tasks = listTaskNamespaces(json.parseSmall(await json.findChild(state, 'tasks', signal)));
-    steps.push({ id, parent, messages: found.length, tasks });
+    const { id, parent, madeAt, next } = step;
+    const [run, source] = [toText(step.metadata['run_id']), toText(step.metadata['source'])];
+    steps.push({ id, parent, messages: found.length, tasks, madeAt, run, source, next });
   }
   return steps;
 }
@@ -61,6 +69,39 @@ export async function readShortFields(
 
 const parseShort = (json: ScannedJson, node: JsonChild): unknown =>
   json.parseSmall(node, LONGEST) ?? json.formatBeginning(node);
+
+/** Letters of a picture or a file that a message brings, which is one string and quickly parsed. */
+const LONGEST_FILE = 10_000_000;
+const FILES = ['image', 'image_url', 'file', 'audio', 'video'];
+
+/** Reads a long message. Pictures and files in it are whole; of its long texts the beginning is read. */
+async function readLongMessage(
+  json: ScannedJson,
+  node: JsonNode,
+  signal: AbortSignal | undefined,
+): Promise<Record<string, unknown>> {
+  const fields = await readShortFields(json, node, signal);
+  const content = await json.findChild(node, 'content', signal);
+  if (content?.kind !== 'list') return fields;
+  const parts: unknown[] = [];
+  for (const part of (await json.listChildren(content, signal)).found) {
+    const type = json.parseSmall(await json.findChild(part, 'type', signal));
+    const isFile = typeof type === 'string' && FILES.includes(type);
+    const whole = isFile ? json.parseSmall(part, LONGEST_FILE) : undefined;
+    parts.push(whole ?? (await readLongPart(json, part, signal)));
+    await json.pace.keep(signal);
+  }
+  return { ...fields, content: parts };
+}
+
+const readLongPart = async (
+  json: ScannedJson,
+  part: JsonChild,
+  signal: AbortSignal | undefined,
+): Promise<unknown> =>
+  part.kind === 'object' && part.end - part.start > LONGEST
+    ? readShortFields(json, part, signal)
+    : parseShort(json, part);
 
 async function readParts(
   json: ScannedJson,
@@ -83,7 +124,7 @@ async function readParts(
     else
       parts.push(
         node.end - node.start > LONGEST && node.kind === 'object'
-          ? await readShortFields(json, node, signal)
+          ? await readLongMessage(json, node, signal)
           : parseShort(json, node),
       );
     await json.pace.keep(signal);

@@ -1,4 +1,5 @@
 import { toText, type Fields } from '../agent-answers.ts';
+import { describeUsage } from '../usage-text.ts';
 
 /* The lists that an agent has besides its threads: how each is asked for, and the columns of its table. */
 
@@ -131,17 +132,6 @@ export function describeWebhook(status: unknown): string {
   return `${toText(state)}${after}${toText(error) === '' ? '' : `: ${toText(error)}`}`;
 }
 
-/** Returns the tokens of a run's models, and its price where one is known. Empty where no call was recorded. */
-export function describeUsage(usage: unknown): string {
-  if (typeof usage !== 'object' || usage === null) return '';
-  const { input, output, cost_usd: cost } = usage as Fields;
-  const price = readNumber(cost);
-  const tokens = `${formatCount(input)} in, ${formatCount(output)} out`;
-  return price === undefined ? tokens : `${tokens}, $${price.toFixed(price < 0.01 ? 6 : 2)}`;
-}
-
-const formatCount = (count: unknown): string => (readNumber(count) ?? 0).toLocaleString('en');
-
 const RUN_FIELDS = [
   'run_id',
   'status',
@@ -218,14 +208,4 @@ export function listStoredParts(answer: unknown): StoredPart[] {
     toStoredPart('Writes of steps', readFieldsAt(answer, 'pending_writes')),
     ...channels.map(([name, size]) => toStoredPart(`Values of ${name}`, size)),
   ].toSorted((one, other) => other.bytes - one.bytes);
-}
-
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-
-/** Returns bytes as people read them. */
-export function formatBytes(bytes: number): string {
-  const step = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return step === 0
-    ? `${bytes} bytes`
-    : `${(bytes / 1000 ** step).toFixed(1)} ${UNITS[step] ?? ''}`;
 }

@@ -4,7 +4,6 @@ import { toText } from '../agent-answers.ts';
 import { useStudio } from '../studio-parts.ts';
 import {
   assistantCatalog,
-  formatBytes,
   cronCatalog,
   buildFeedbackCatalog,
   runCatalog,
@@ -12,6 +11,7 @@ import {
   buildVersionCatalog,
   type Catalog,
 } from './catalogs.ts';
+import { formatBytes } from '../byte-text.ts';
 import { ReadShown } from './read-shown.tsx';
 import { RecordList } from './record-list.tsx';
 import { useRead } from './use-read.ts';
