@@ -22,6 +22,7 @@ import {
   type GxJson,
   type PassedOver,
 } from '../../schema/agent/gx-json.ts';
+import { findEnvExample } from './env-example.ts';
 import { readEnvFile } from './env-file.ts';
 import { importFolders } from './import-folders.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
@@ -207,8 +208,8 @@ const addProject = (
     : { ...env, LANGSMITH_PROJECT: project };
 
 /**
- * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks the server
- * for nothing. Repositories leave the file out, so a langgraph.json does without it.
+ * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names and an empty path
+ * ask the server for nothing. Repositories leave the file out, so a langgraph.json does without it.
  */
 function readEnvironment(
   { env }: GxJson,
@@ -218,17 +219,15 @@ function readEnvironment(
   env: Record<string, string>;
   /** The remedy for a file that is not there. */ absent?: string;
 } {
-  if (env === undefined || Array.isArray(env)) return { env: {} };
+  if (env === undefined || env === '' || Array.isArray(env)) return { env: {} };
   if (typeof env !== 'string') return { env };
   const place = path.resolve(path.dirname(file), env);
   if (!existsSync(place)) {
-    const example = EXAMPLES.map((ending) => `${env}${ending}`).find((name) =>
-      existsSync(path.resolve(path.dirname(file), name)),
-    );
+    const example = findEnvExample(place);
     const remedy =
       example === undefined
         ? 'make it, or set its variables'
-        : `cp ${example} ${env}, then fill it in`;
+        : `cp ${env.slice(0, -path.basename(env).length)}${example} ${env}, then fill it in`;
     if (isOwnFile(file))
       throw new StartError(`${file}: "env" names ${env}, which is not there: ${remedy}.`);
     return { env: {}, absent: `${env} is not there: ${remedy}` };
@@ -242,6 +241,3 @@ function readEnvironment(
     );
   }
 }
-
-/** Endings of the copy of an environment file that lies in its repository. */
-const EXAMPLES = ['.example', '.sample', '.template', '.dist'];

@@ -325,6 +325,25 @@ describe('langgraph.json is the file of another tool', () => {
     );
   });
 
+  test.each([
+    ['.env', '.env.full.example'],
+    ['.env', 'example.env'],
+    ['.env', 'env.sample'],
+    ['.env', '.env-template'],
+    ['config/agent.env', 'config/agent.env.local.dist'],
+  ])('the example of %s may be %s', (env, example) => {
+    mkdirSync(join(other, 'config'), { recursive: true });
+    for (const name of [example, 'environment.example']) writeFileSync(join(other, name), 'A=1\n');
+    expect(told({ graphs, env })).toEqual({
+      env: `${env} is not there: cp ${example} ${env}, then fill it in`,
+    });
+    for (const name of [example, 'environment.example']) rmSync(join(other, name));
+  });
+
+  test('an empty name of a file asks for none', () => {
+    expect(told({ graphs, env: '' })).toEqual({});
+  });
+
   test('a file of variables that is not there is done without, and its example is named', () => {
     expect(told({ graphs, env: '.env' })).toEqual({
       env: '.env is not there: make it, or set its variables',
