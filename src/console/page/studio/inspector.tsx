@@ -6,7 +6,10 @@ import { GraphPanel } from './chat/graph-panel.tsx';
 
 const Waiting = () => <Skeleton lines={6} />;
 const History = wrapLazy(async () => (await import('./history/history.tsx')).History, Waiting);
-const StateView = wrapLazy(async () => (await import('./json/state-view.tsx')).StateView, Waiting);
+const StateView = wrapLazy(
+  async () => (await import('./records/state-view.tsx')).StateView,
+  Waiting,
+);
 const Runs = wrapLazy(async () => (await import('./records/sections.tsx')).Runs, Waiting);
 const StorageOfThread = wrapLazy(
   async () => (await import('./records/sections.tsx')).StorageOfThread,

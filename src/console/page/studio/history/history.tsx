@@ -5,7 +5,7 @@ import { usePage } from '../../shell/page-parts.ts';
 import { saveFile } from '../../shell/save-file.ts';
 import { parseJson } from '../forms/schema-fields.ts';
 import { ChangesShown } from '../json/changes-shown.tsx';
-import { SearchedState } from '../json/state-view.tsx';
+import { SearchedState } from '../records/state-view.tsx';
 import { formatNames, describeCheckpoint } from '../state-text.ts';
 import { formatDuration } from '../usage-text.ts';
 import { useStudio } from '../studio-parts.ts';

@@ -3,13 +3,13 @@ import { useEffect } from 'preact/hooks';
 import { TextLine } from '../../shell/controls.tsx';
 import { CopyButton } from '../../shell/copy-button.tsx';
 import { Icon } from '../../shell/icon.tsx';
-import { ReadShown } from '../records/read-shown.tsx';
-import { useRead } from '../records/use-read.ts';
+import { ReadShown } from './read-shown.tsx';
+import { useRead } from './use-read.ts';
 import { useStudio } from '../studio-parts.ts';
-import type { JsonNode } from './json-scan.ts';
-import { findInJson, type FoundValue } from './json-search.ts';
-import type { ScannedJson } from './json-text.ts';
-import { formatPreview, JsonTree } from './json-tree.tsx';
+import type { JsonNode } from '../json/json-scan.ts';
+import { findInJson, type FoundValue } from '../json/json-search.ts';
+import type { ScannedJson } from '../json/json-text.ts';
+import { formatPreview, JsonTree } from '../json/json-tree.tsx';
 
 /** Letters of a state that are copied at once. */
 const COPIED = 1_000_000;
