@@ -32,6 +32,16 @@ export const refuseSeveral = (): never =>
 
 const hashParts = (parts: unknown): Buffer => hash('sha256', formatCanonicalJson(parts), 'buffer');
 
+/** Returns the text of a request's key, if it has one. Throws `Invalid` for one of another form. */
+export function readKeyText(headers: IncomingHttpHeaders): string | undefined {
+  const given = headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  const key = String(given);
+  return FORM.test(key)
+    ? key
+    : refuse('must be 1 to 255 visible ASCII characters', 'string_pattern_mismatch');
+}
+
 /**
  * Returns the key that a request has in its header; undefined without one. `asks` is the content of the request, as
  * JSON. Throws `Invalid` for a key of another form.
@@ -41,11 +51,8 @@ export function readIdempotencyKey(
   scope: KeyScope,
   asks: unknown,
 ): RequestKey | undefined {
-  const given = headers['idempotency-key'];
-  if (given === undefined) return undefined;
-  const key = String(given);
-  if (!FORM.test(key))
-    return refuse('must be 1 to 255 visible ASCII characters', 'string_pattern_mismatch');
+  const key = readKeyText(headers);
+  if (key === undefined) return undefined;
   return {
     key: hashParts([scope.identity, scope.route, scope.threadId ?? null, key]),
     request: hashParts([key, asks]),

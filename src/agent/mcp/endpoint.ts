@@ -10,7 +10,12 @@ import type { Reply } from '../../http/routes/route.ts';
 import { answerSlowResponse, answerWebResponse, toWebRequest } from '../../http/routes/web.ts';
 import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { readIdempotencyKey, refuseSeveral, type RequestKey } from '../kernel/request-key.ts';
+import {
+  readIdempotencyKey,
+  readKeyText,
+  refuseSeveral,
+  type RequestKey,
+} from '../kernel/request-key.ts';
 import { readVersions } from '../kernel/versions.ts';
 import { callAssistant, type CallRequest, resumeCall, type ToolCall } from './calls.ts';
 import { loadPackage, type McpPackage } from './package.ts';
@@ -133,7 +138,7 @@ function canBeAsked({ mcpReq }: ServerContext): boolean {
 /** Returns the key of a call, if it has one. Ids of JSON-RPC are no keys, because each client counts from the start. */
 function readCallKey(body: unknown, { headers, caller }: CallRequest): RequestKey | undefined {
   const calls = countCalls(body);
-  if (calls === 0 || headers['idempotency-key'] === undefined) return undefined;
+  if (readKeyText(headers) === undefined || calls === 0) return undefined;
   if (calls > 1) return refuseSeveral();
   const [one] = [body].flat().filter(isCall) as { params?: Record<string, unknown> }[];
   const { _meta: _ignored, ...asks } = one?.params ?? {};

@@ -7,7 +7,7 @@ import { buildEnumSchema } from '../../schema/types.ts';
 import { buildCapabilities, listAgents } from '../ag-ui/capabilities.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { AgUiEndpoint } from '../ag-ui/endpoint.ts';
-import { buildCopilotKitRoutes } from './copilotkit.ts';
+import { agUiEvents, buildCopilotKitRoutes } from './copilotkit.ts';
 import type { Feature } from './feature.ts';
 import { goneAgain, describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
 
@@ -15,9 +15,6 @@ const route = buildAgentRoutes('agents');
 const AnAssistant = Type.Object({
   assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
 });
-const events = {
-  200: { description: 'Events of AG-UI.', contentType: 'text/event-stream', schema: Type.String() },
-};
 
 const RunQuery = Type.Object({
   on_disconnect: Type.Optional(
@@ -74,7 +71,7 @@ function buildAgUiRoutes(deps: AgentDeps): AgentRoute[] {
       headers: OnceHeaders,
       body: RunAgentInput,
       starts: () => 1,
-      answers: { ...events, ...refused, ...goneAgain },
+      answers: { ...agUiEvents, ...refused, ...goneAgain },
       handler: ({ params, query, body, ...request }) =>
         endpoint.run(params.assistant_id, body, query, request),
     }),
@@ -84,7 +81,7 @@ function buildAgUiRoutes(deps: AgentDeps): AgentRoute[] {
       access: 'read',
       params: AnAssistant,
       body: RunAgentInput,
-      answers: { ...events, ...refused },
+      answers: { ...agUiEvents, ...refused },
       handler: ({ body, ...request }) => endpoint.connect(body, request),
     }),
     route.post('/ag-ui/{assistant_id}/stop', {

@@ -12,7 +12,7 @@ import type { AgentCaller } from '../auth/caller.ts';
 import { findRaiseFault } from '../budgets/rules.ts';
 import { listAccounts, raiseBound, type AccountState } from '../db/budgets/accounts.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { buildAgentRoutes, describeAnswer, refused } from './route.ts';
+import { buildAgentRoutes, describeAnswer, refusedToUsers } from './route.ts';
 
 const route = buildAgentRoutes<[AgentDeps]>('budgets');
 
@@ -44,7 +44,7 @@ export const budgetRoutes = bindRoutes([
     summary: 'List the budgets of the deployment, with the sums of their present windows',
     access: 'read',
     query: BudgetsQuery,
-    answers: { 200: describeAnswer('Budgets.', Type.Array(BudgetState)), ...refused },
+    answers: { 200: describeAnswer('Budgets.', Type.Array(BudgetState)), ...refusedToUsers },
     handler: async ({ query, caller }, { db, bounds }) => {
       requireOwner(caller);
       const states = bounds.budgets.all.map(async ({ source, budget }) => {
@@ -63,7 +63,11 @@ export const budgetRoutes = bindRoutes([
     access: 'write',
     params: Type.Object({ name: Type.String({ maxLength: 63 }) }),
     body: BoundToRaise,
-    answers: { 200: describeAnswer('The sums of the window.', BudgetScope), ...refused },
+    answers: {
+      200: describeAnswer('The sums of the window.', BudgetScope),
+      ...refusedToUsers,
+      409: { description: 'Somebody else has raised it since.' },
+    },
     handler: async ({ params, body, caller }, { db, bounds, log }) => {
       requireOwner(caller);
       const found = bounds.budgets.all.find(({ budget }) => budget.name === params.name);

@@ -17,8 +17,18 @@ const route = buildAgentRoutes('agents');
 const AnAgent = Type.Object({
   assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
 });
-const events = {
-  200: { description: 'Events of AG-UI.', contentType: 'text/event-stream', schema: Type.String() },
+/** Events have no names: their type is in their data. */
+export const agUiEvents = {
+  200: {
+    description: 'Events of AG-UI.',
+    contentType: 'text/event-stream',
+    schema: Type.Object({
+      data: Type.String({ description: 'The event, as JSON.' }),
+      id: Type.Optional(
+        Type.String({ description: 'Where a client goes on that lost the stream.' }),
+      ),
+    }),
+  },
 };
 
 export function buildCopilotKitRoutes(deps: AgentDeps): AgentRoute[] {
@@ -42,7 +52,7 @@ export function buildCopilotKitRoutes(deps: AgentDeps): AgentRoute[] {
       headers: OnceHeaders,
       body: RunAgentInput,
       starts: () => 1,
-      answers: { ...events, ...refused, ...goneAgain },
+      answers: { ...agUiEvents, ...refused, ...goneAgain },
       handler: ({ params, body, ...request }) =>
         endpoint.run(params.assistant_id, body, { on_disconnect: 'continue' }, request),
     }),
@@ -53,7 +63,7 @@ export function buildCopilotKitRoutes(deps: AgentDeps): AgentRoute[] {
       access: 'read',
       params: AnAgent,
       body: RunAgentInput,
-      answers: { ...events, ...refused },
+      answers: { ...agUiEvents, ...refused },
       handler: ({ body, ...request }) => endpoint.connect(body, request),
     }),
     route.post('/copilotkit/agent/{assistant_id}/stop/{thread_id}', {

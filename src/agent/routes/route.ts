@@ -19,6 +19,12 @@ export const refused: Record<number, AnswerDescription> = {
   422: { description: 'Not valid.' },
 };
 
+/** The refusals of routes that are for the deployment's own keys. */
+export const refusedToUsers: Record<number, AnswerDescription> = {
+  ...refused,
+  403: { description: "The caller is a user, and the answer is for the deployment's own keys." },
+};
+
 /** The answer to a repetition of a request that makes something. */
 export const goneAgain: Record<number, AnswerDescription> = {
   410: { description: 'The same request was carried out before, and its result is gone.' },

@@ -13,7 +13,14 @@ import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import { getThread } from '../db/threads/threads.ts';
 import { forgetUser, sumThreadUsage, sumUsage } from '../db/usage/model-calls.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { buildAgentRoutes, buildPage, describeAnswer, refused, ThreadPath } from './route.ts';
+import {
+  buildAgentRoutes,
+  buildPage,
+  describeAnswer,
+  refused,
+  refusedToUsers,
+  ThreadPath,
+} from './route.ts';
 
 const route = buildAgentRoutes<[AgentDeps]>('usage');
 
@@ -44,7 +51,10 @@ export const usageRoutes = bindRoutes([
     summary: 'Sum the calls of models by day, assistant, user, model and others',
     access: 'read',
     query: UsageQuery,
-    answers: { 200: describeAnswer('Sums of each group.', Type.Array(UsageRow)), ...refused },
+    answers: {
+      200: describeAnswer('Sums of each group.', Type.Array(UsageRow)),
+      ...refusedToUsers,
+    },
     handler: async ({ query, caller }, { db }) => {
       requireOwnKey(caller);
       const groups = (query.group_by?.split(',') ?? []) as UsageGroup[];
@@ -59,7 +69,10 @@ export const usageRoutes = bindRoutes([
     summary: 'Remove a user from the usage, whose calls and sums stay without a name',
     access: 'write',
     body: UserToForget,
-    answers: { 200: describeAnswer('The calls that had the user.', ForgottenUser), ...refused },
+    answers: {
+      200: describeAnswer('The calls that had the user.', ForgottenUser),
+      ...refusedToUsers,
+    },
     handler: async ({ body, caller }, { db }) => {
       requireOwnKey(caller);
       return answerJson({ calls: await forgetUser(db, body.user_id) });
