@@ -14,7 +14,12 @@ import { listRuns, selectActive } from '../db/runs/runs.ts';
 import { getThread, loadRunCount, loadThreadHead } from '../db/threads/threads.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { buildNamedId, isUuid } from '../kernel/ids.ts';
-import { buildContentKey, readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
+import {
+  buildContentKey,
+  readIdempotencyKey,
+  readKeyText,
+  type RequestKey,
+} from '../kernel/request-key.ts';
 import { cancelRuns } from '../runs/executing/cancel.ts';
 import { announceProtocolRun, createRunOnce } from '../runs/making/create-run.ts';
 import type { AgentDeps } from '../parts/deps.ts';
@@ -49,6 +54,7 @@ export class AgUiEndpoint {
     request: AgUiRequest,
   ): Promise<Reply> {
     checkVersion(input);
+    readKeyText(request.headers);
     // Read before the thread, so that whatever changes it meanwhile is counted.
     const runs = mayAnswer(input)
       ? await loadRunCount(this.#deps.db, toThreadId(input.threadId))
