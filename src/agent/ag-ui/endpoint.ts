@@ -17,7 +17,7 @@ import { buildNamedId, isUuid } from '../kernel/ids.ts';
 import {
   buildContentKey,
   readIdempotencyKey,
-  readKeyText,
+  requireKeyForm,
   type RequestKey,
 } from '../kernel/request-key.ts';
 import { cancelRuns } from '../runs/executing/cancel.ts';
@@ -54,7 +54,7 @@ export class AgUiEndpoint {
     request: AgUiRequest,
   ): Promise<Reply> {
     checkVersion(input);
-    readKeyText(request.headers);
+    requireKeyForm(request.headers);
     // Read before the thread, so that whatever changes it meanwhile is counted.
     const runs = mayAnswer(input)
       ? await loadRunCount(this.#deps.db, toThreadId(input.threadId))

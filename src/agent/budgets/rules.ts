@@ -110,10 +110,10 @@ function isCounted({ only = {} }: Budget, run: BoundRun): boolean {
 }
 
 const isMatched = (patterns: string[] | undefined, text: string): boolean =>
-  patterns === undefined || patterns.some((pattern) => isLike(pattern, text));
+  patterns === undefined || patterns.some((pattern) => isPatternOf(pattern, text));
 
-/** Returns whether a text is like a pattern, whose `*` is any text. It takes time in proportion to both. */
-function isLike(pattern: string, text: string): boolean {
+/** Returns whether a pattern, whose `*` is any text, stands for a text. It takes time in proportion to both. */
+function isPatternOf(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();
   if (last === undefined) return text === pattern;

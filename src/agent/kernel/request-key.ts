@@ -32,14 +32,11 @@ export const refuseSeveral = (): never =>
 
 const hashParts = (parts: unknown): Buffer => hash('sha256', formatCanonicalJson(parts), 'buffer');
 
-/** Returns the text of a request's key, if it has one. Throws `Invalid` for one of another form. */
-export function readKeyText(headers: IncomingHttpHeaders): string | undefined {
+/** Throws `Invalid` for a key of another form, also where the request makes nothing that it would count for. */
+export function requireKeyForm(headers: IncomingHttpHeaders): void {
   const given = headers['idempotency-key'];
-  if (given === undefined) return undefined;
-  const key = String(given);
-  return FORM.test(key)
-    ? key
-    : refuse('must be 1 to 255 visible ASCII characters', 'string_pattern_mismatch');
+  if (given !== undefined && !FORM.test(String(given)))
+    refuse('must be 1 to 255 visible ASCII characters', 'string_pattern_mismatch');
 }
 
 /**
@@ -51,8 +48,10 @@ export function readIdempotencyKey(
   scope: KeyScope,
   asks: unknown,
 ): RequestKey | undefined {
-  const key = readKeyText(headers);
-  if (key === undefined) return undefined;
+  requireKeyForm(headers);
+  const given = headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  const key = String(given);
   return {
     key: hashParts([scope.identity, scope.route, scope.threadId ?? null, key]),
     request: hashParts([key, asks]),

@@ -12,7 +12,7 @@ import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import {
   readIdempotencyKey,
-  readKeyText,
+  requireKeyForm,
   refuseSeveral,
   type RequestKey,
 } from '../kernel/request-key.ts';
@@ -138,7 +138,8 @@ function canBeAsked({ mcpReq }: ServerContext): boolean {
 /** Returns the key of a call, if it has one. Ids of JSON-RPC are no keys, because each client counts from the start. */
 function readCallKey(body: unknown, { headers, caller }: CallRequest): RequestKey | undefined {
   const calls = countCalls(body);
-  if (readKeyText(headers) === undefined || calls === 0) return undefined;
+  requireKeyForm(headers);
+  if (calls === 0 || headers['idempotency-key'] === undefined) return undefined;
   if (calls > 1) return refuseSeveral();
   const [one] = [body].flat().filter(isCall) as { params?: Record<string, unknown> }[];
   const { _meta: _ignored, ...asks } = one?.params ?? {};

@@ -6,7 +6,7 @@ import { Command, EventStream } from '../../schema/agent/event-streaming.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { isUuid } from '../kernel/ids.ts';
-import { readIdempotencyKey, readKeyText } from '../kernel/request-key.ts';
+import { readIdempotencyKey, requireKeyForm } from '../kernel/request-key.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { answerCommand, isRunStart, type CommandDeps } from '../event-streaming/commands.ts';
 import { buildCommandFailure, resumeGap } from '../event-streaming/answers.ts';
@@ -100,7 +100,7 @@ const buildCommandsRoute = (deps: CommandDeps): AgentRoute =>
     }) => {
       // A client may number the same command otherwise when it sends it again.
       const { id: _number, ...asks } = body;
-      readKeyText(headers);
+      requireKeyForm(headers);
       const key = isRunStart(body)
         ? readIdempotencyKey(
             headers,

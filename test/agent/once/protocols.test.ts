@@ -377,3 +377,37 @@ describe('the official client', () => {
     },
   );
 });
+
+test('a faulty key is refused where a request makes nothing, too', async () => {
+  const { thread_id } = await new Client({ apiUrl: one.url }).threads.create();
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+  const input = {
+    threadId: thread_id,
+    runId: 'r',
+    state: {},
+    messages: [],
+    tools: [],
+    context: [],
+  };
+  const asked: [path: string, body: object, status: number][] = [
+    ['/mcp', list, 400],
+    [`/threads/${thread_id}/commands`, { id: 0, method: 'nothing', params: {} }, 422],
+    ['/ag-ui/approval', { ...input, forwardedProps: {} }, 422],
+  ];
+  for (const [path, body, status] of asked) {
+    const answer = await fetch(one.url + path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'idempotency-key': 'x'.repeat(256),
+      },
+      body: JSON.stringify(body),
+    });
+    expect([path, answer.status, await answer.text()]).toEqual([
+      path,
+      status,
+      expect.stringContaining('must be 1 to 255 visible ASCII characters'),
+    ]);
+  }
+});
