@@ -40,8 +40,25 @@ function mergeTyped(
   { fields, ...declared }: DeclaredSchemas,
   typed: GraphSchemas | undefined,
 ): GraphSchemas {
-  return { ...declared, ...fields, ...omitNull(typed), ...omitNull(declared) };
+  return { ...declared, ...fields, ...omitSilent(typed, fields), ...omitNull(declared) };
 }
+
+/**
+ * Returns the schemas of types without those that name no field of a graph that has some: the types of
+ * `new StateGraph<State>(annotation)` name none.
+ */
+const omitSilent = (
+  typed: Partial<GraphSchemas> | undefined,
+  fields: DeclaredSchemas['fields'],
+): Partial<GraphSchemas> =>
+  Object.fromEntries(
+    Object.entries(omitNull(typed)).filter(
+      ([name, schema]) => countFields(schema) > 0 || countFields(Object(fields)[name]) === 0,
+    ),
+  );
+
+const countFields = (schema: unknown): number =>
+  Object.keys(Object(Object(schema).properties)).length;
 
 const omitNull = (schemas: Partial<GraphSchemas> = {}): Partial<GraphSchemas> =>
   Object.fromEntries(Object.entries(schemas).filter(([, schema]) => schema !== null));
