@@ -51,7 +51,7 @@ test-ag-ui: install ## AG-UI by the clients that pages have, in random conversat
 	@SEEDS=$(if $(SEEDS),$(SEEDS),100) node test/protocols/ag-ui/main.ts
 	@$(if $(EXAMPLES),node test/protocols/ag-ui/examples.ts $(EXAMPLES),:)
 
-test-python: install ## Python graphs in the runner of python/, first tests over Python twins, and test-differential, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=1.0 or 1.1: all that those have, 0.6: classes in states)
+test-python: install ## Python graphs in the runner of python/, first tests over Python twins, and test-differential, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=1.0 or 1.1: all that those have, 0.4 to 0.6: classes in states)
 	@node test/python/main.ts $(if $(LANGGRAPH),--langgraph $(LANGGRAPH))
 
 test-classes: install ## test-python and test-twins once more, with values of classes in the state of each of their graphs, which each of its steps looks at (needs python3)

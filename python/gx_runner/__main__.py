@@ -21,7 +21,7 @@ from typing import Any
 if sys.version_info < (3, 11) or not (find_spec("langgraph") and find_spec("langgraph.graph")):
     sys.exit(1)
 
-from gx_runner.graphs.modules import add_import_folders
+from gx_runner.graphs.modules import add_import_folders, describe_failed_import
 from gx_runner.oldest import OLDEST, find_older_langgraph
 from gx_runner.wall.wire import VERSION, Message, Wall
 
@@ -95,6 +95,11 @@ class _Runner:
             needed = "langgraph_sdk" if self._role == USER_CODE else "langgraph"
             where = f"The Python of the {'user code' if self._role == USER_CODE else 'graphs'} ({sys.executable})"
             self._report_broken(f"{where} lacks a package: {error}. Install {needed} there.")
+        except Exception as error:
+            # Packages that do not fit together fail in many ways, and each server of theirs fails with them.
+            fault = describe_failed_import(error)
+            who = f"The Python of the graphs ({sys.executable})"
+            self._report_broken(f"{who} can't import its own packages: {fault}. Install versions that fit together.")
 
     def _report_broken(self, sentence: str) -> None:
         self._wall.send({"kind": "broken", "sentence": sentence})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 
 # The server names it with the command that brings a newer one (src/agent/graphs/python.ts).
-OLDEST = (0, 6)
+OLDEST = (0, 4)
 
 
 def find_older_langgraph() -> str | None:

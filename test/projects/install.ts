@@ -81,7 +81,8 @@ function planPython(
       ? []
       : [
           {
-            run: [uv, 'pip', 'install', '--quiet', ...constraints, ...wanted] as const,
+            // Projects leave LangGraph to the server's packages, which their developers install beside theirs.
+            run: [uv, 'pip', 'install', '--quiet', ...constraints, ...wanted, 'langgraph'] as const,
             folder: own,
           },
         ]),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -161,6 +161,31 @@ describe('a deployment', () => {
     expect([code === 0, last]).toEqual([
       false,
       expect.stringMatching(sentenceOf(what, bad).source.replace(/^\^|\$$/g, '')),
+    ]);
+  });
+
+  test('ends its start with one sentence where packages do not fit together', async () => {
+    for (const [module, text] of [
+      ['', ''],
+      ['graph', ''],
+      ['errors', 'class A:\n    x: int = 1 + "a"\n'],
+    ] as const) {
+      const place = path.join(folder, 'broken', 'langgraph', module);
+      mkdirSync(place, { recursive: true });
+      writeFileSync(path.join(place, '__init__.py'), text);
+    }
+    const own = path.join(folder, 'fitting.json');
+    writeFileSync(own, JSON.stringify({ graphs: { good: './good.py:graph' } }));
+    const { code, output } = await failedStart({
+      database: database.uri,
+      config: own,
+      env: { ...env, PYTHONPATH: path.join(folder, 'broken') },
+    });
+    expect([code === 0, output]).toEqual([
+      false,
+      expect.stringMatching(
+        /The Python of the graphs \(\S+\) can't import its own packages: \S+errors\/__init__\.py:2: TypeError: .* Install versions that fit together\./,
+      ),
     ]);
   });
 });

@@ -9,6 +9,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from gx_runner.checkpoints.elements import Loader, decode_elements
 from gx_runner.checkpoints.lists import Key, ListRow, ListVersion, build_lists, replace_base
+from gx_runner.checkpoints.sends import move_sends_beside
 from gx_runner.wall import questions
 from gx_runner.wall.failures import ProblemError
 from gx_runner.wall.wire import Answer, Message
@@ -83,7 +84,7 @@ def _build_tuple(found: Message, values: dict[str, Any], load_value: Callable[[M
     checkpoint: Any = {"channel_versions": {}, "versions_seen": {}, **found["checkpoint"], "channel_values": values}
     return CheckpointTuple(
         config=questions.build_place(*place, found["checkpoint_id"]),
-        checkpoint=checkpoint,
+        checkpoint=move_sends_beside(checkpoint),
         metadata=found["metadata"],
         parent_config=questions.build_place(*place, found["parent"]) if found["parent"] is not None else None,
         pending_writes=writes,

@@ -7,8 +7,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
-from gx_runner.checkpoints.saver import Saver, build_next_version
+from gx_runner.checkpoints.saver import Saver
 from gx_runner.checkpoints.unshown import remove_unshown
+from gx_runner.checkpoints.version import build_next_version
 
 # Names of metadata that LangGraph writes, whatever a run's settings are called.
 _OF_LANGGRAPH = {"source", "step", "parents", "run_id"}

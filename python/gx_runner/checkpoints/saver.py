@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import string
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,23 +20,18 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from gx_runner.checkpoints.found import LANGUAGE, Found, read_checkpoints
 from gx_runner.checkpoints.lists import Key, ListVersion, build_next_list, match_elements
 from gx_runner.checkpoints.remembered import Lists, ListsOfCheckpoint
+from gx_runner.checkpoints.sends import move_sends_to_channel
 from gx_runner.checkpoints.texts import LastLists
 from gx_runner.checkpoints.unshown import UNSHOWN, remove_unshown
+from gx_runner.checkpoints.version import build_next_version
 from gx_runner.wall import questions
 from gx_runner.wall.encryption_context import add_encryption_context
 from gx_runner.wall.wire import Answer, Message, Wall
 
-_CHARACTERS = string.ascii_lowercase + string.digits
 # The type of values, and of elements of lists, that are neither bytes nor nothing.
 _ANY = "msgpack"
 # Bytes of a list below which it is stored whole.
 _SMALL = 1000
-
-
-def build_next_version(current: str | None) -> str:
-    """Returns a version that sorts behind the former one as text. Two checkpoints share none by accident."""
-    number = int(str(current).split(".")[0]) + 1 if current is not None else 1
-    return f"{number:010}.{''.join(random.choices(_CHARACTERS, k=10))}"
 
 
 class Storage(NamedTuple):
@@ -202,6 +195,7 @@ class Saver(BaseCheckpointSaver[str]):
         place = config["configurable"]
         thread_id, namespace, parent = str(place["thread_id"]), place.get("checkpoint_ns", ""), place.get("checkpoint_id")
         self._empty = None
+        checkpoint, new_versions = move_sends_to_channel(checkpoint, new_versions)
         key = (thread_id, namespace, checkpoint["id"])
         before = self._lists.find_lists((thread_id, namespace, parent or ""))
         lists = {channel: one for channel, one in before.items() if channel not in new_versions}

@@ -7,6 +7,7 @@ from typing import Any
 from langgraph.types import Command, Send, StateSnapshot
 
 from gx_runner.graphs.loading import Graph
+from gx_runner.graphs.older import read_interrupt_id
 from gx_runner.wall.failures import UnknownNodeError
 
 _START, _END = "__start__", "__end__"
@@ -49,7 +50,7 @@ async def choose_input(graph: Graph, spec: dict[str, Any]) -> Any:
 
 def _list_waiting(state: StateSnapshot) -> list[str]:
     """Returns the ids of the questions without an answer. One that was answered beside others stays in the state."""
-    return [one.id for task in state.tasks if task.result is None for one in task.interrupts]
+    return [read_interrupt_id(one) for task in state.tasks if task.result is None for one in task.interrupts]
 
 
 def _build_answer(command: dict[str, Any], waiting: list[str], answers: list[str]) -> Any:

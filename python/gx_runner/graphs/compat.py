@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
+from gx_runner.graphs.older import read_context_schema
+
 # Where a call may bring a checkpointer of its own, whatever namespace it is about.
 CHECKPOINTER = "__pregel_checkpointer"
 
@@ -154,7 +156,7 @@ def register_classes(graph: Any) -> None:
     builder = getattr(graph, "builder", None)
     schemas = [getattr(builder, name, None) for name in ("state_schema", "input_schema", "output_schema")]
     of_nodes = [getattr(node, "input_schema", None) for node in getattr(builder, "nodes", {}).values()]
-    all_of_them: list[Any] = [graph.context_schema, *schemas, *of_nodes]
+    all_of_them: list[Any] = [read_context_schema(graph), *schemas, *of_nodes]
     graph._serde_allowlist = build_serde_allowlist(schemas=all_of_them, channels=graph.channels)
 
 

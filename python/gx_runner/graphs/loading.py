@@ -10,7 +10,7 @@ import logging
 import traceback
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph.pregel import Pregel
 
@@ -20,7 +20,11 @@ from gx_runner.graphs.modules import LoadError, describe_error, find_assignment,
 from gx_runner.graphs.user import wrap_user
 from gx_runner.wall.failures import FactoryError, ProblemError
 
-Graph = Pregel[Any, Any, Any, Any]
+if TYPE_CHECKING:
+    Graph = Pregel[Any, Any, Any, Any]
+else:
+    # It has fewer parameters before 0.6.
+    Graph = Pregel
 
 # Seconds after which the log tells of a graph that is still being made.
 _LATE_SECONDS = 10

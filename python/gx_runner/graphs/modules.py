@@ -83,6 +83,12 @@ def describe_error(error: BaseException) -> str:
     return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}") + _describe_older_langgraph(error)
 
 
+def describe_failed_import(error: BaseException) -> str:
+    """Returns one line with an error that a package raised, and the file and line where."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    return f"{frames[-1].filename}:{frames[-1].lineno}: {describe_error(error)}"
+
+
 def _describe_older_langgraph(error: BaseException) -> str:
     """Returns which LangGraph is installed, where an error is about a part of it that it does not have."""
     if not _is_about_langgraph(error):

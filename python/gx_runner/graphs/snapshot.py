@@ -6,6 +6,8 @@ from typing import Any
 
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
+from gx_runner.graphs.older import read_interrupt_id
+
 
 def list_interrupts(state: StateSnapshot) -> dict[str, list[Any]]:
     """Returns the questions that each task waits with: task id -> its interrupts.
@@ -20,7 +22,11 @@ def list_interrupts(state: StateSnapshot) -> dict[str, list[Any]]:
 def build_question(interrupt: Interrupt) -> dict[str, Any]:
     """Returns an interrupt. It has a schema of its answer only where the graph gives one, which LangGraph 1.2 can."""
     schema = getattr(interrupt, "response_schema", None)
-    return {"value": interrupt.value, "id": interrupt.id, **({} if schema is None else {"response_schema": schema})}
+    return {
+        "value": interrupt.value,
+        "id": read_interrupt_id(interrupt),
+        **({} if schema is None else {"response_schema": schema}),
+    }
 
 
 def build_thread_state(state: StateSnapshot) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
-from langgraph.errors import GraphInterrupt
-from langgraph.types import Interrupt
 
+from gx_runner.graphs.older import build_interrupt
 from gx_runner.telemetry.model_calls import ModelCalls
 from gx_runner.telemetry.usage import MAX_COUNT, read_name
 from gx_runner.wall.wire import Answer, Message, Wall
@@ -125,7 +124,8 @@ def _build_stop(refusal: Mapping[str, Any]) -> Exception:
     question = refusal.get("question")
     if question is None:
         return BudgetExceeded(refusal["error"]["message"])
-    return GraphInterrupt((Interrupt(value=question["value"], id=question["id"]),))
+    # Before LangGraph 0.6 no question has an id of its own, so nobody could answer it.
+    return build_interrupt(question["value"], question["id"]) or BudgetExceeded(question["value"]["message"])
 
 
 def _describe_call(run_id: UUID, prompts: Any, about: Mapping[str, Any]) -> dict[str, Any]:

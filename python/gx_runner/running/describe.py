@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, create_model
 
 from gx_runner.graphs.compat import list_state_fields
 from gx_runner.graphs.loading import Graph
+from gx_runner.graphs.older import read_context_schema
 from gx_runner.running.state import Args, States
 
 _log = logging.getLogger("gx_runner")
@@ -50,7 +51,7 @@ def _build_graph_schemas(graph: Graph, name: str) -> dict[str, Any]:
         "output": [graph.get_output_jsonschema, lambda: build_fields("output")],
         "state": [lambda: _build_schema(graph, graph.stream_channels_list)],
         "config": [lambda: _build_config_schema(graph), build_context],
-        "context": [graph.get_context_jsonschema, build_context],
+        "context": [lambda: graph.get_context_jsonschema(), build_context],
     }
     faults: dict[str, Exception] = {}
     schemas = {f"{side}_schema": _build_first(some, side, faults) for side, some in ways.items()}
@@ -101,7 +102,7 @@ def _build_schema(graph: Graph, names: Iterable[str] | None) -> Any:
 
 def _build_context_schema(graph: Graph) -> Any:
     """Returns the schema of a context that is a `typing.TypedDict`, by its fields."""
-    context = graph.context_schema
+    context = read_context_schema(graph)
     if context is None or not is_typeddict(context):
         return None
     required = context.__required_keys__
@@ -122,5 +123,5 @@ def _require_type(wanted: Any) -> Any:
 
 def _build_config_schema(graph: Graph) -> Any:
     """Returns the schema of the settings that a graph asks for in `configurable`."""
-    context = graph.context_schema
+    context = read_context_schema(graph)
     return None if context is None else TypeAdapter(context).json_schema()

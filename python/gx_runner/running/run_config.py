@@ -11,6 +11,7 @@ from gx_runner.checkpoints.unshown import UNSHOWN
 from gx_runner.graphs.compat import can_take_context
 from gx_runner.graphs.context import pick_fields
 from gx_runner.graphs.loading import Graph
+from gx_runner.graphs.older import build_durability, read_context_schema
 from gx_runner.graphs.user import wrap_user
 from gx_runner.running.events import choose_graph_modes
 
@@ -43,13 +44,13 @@ def build_config(spec: dict[str, Any]) -> dict[str, Any]:
 
 def build_keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Returns what else the call of a graph is given."""
-    keywords = {"durability": kwargs["durability"]}
+    keywords = build_durability(graph, kwargs["durability"])
     if not kwargs.get("protocol"):
         keywords |= {"stream_mode": choose_graph_modes(kwargs["stream_mode"]), "subgraphs": kwargs["subgraphs"]}
     for name in ("interrupt_before", "interrupt_after"):
         if kwargs[name] is not None:
             keywords[name] = kwargs[name]
-    if kwargs["context"] or can_take_context(graph):
+    if can_take_context(graph):
         # LangGraph makes the class of a context, with its defaults, of no fields at all, and nothing of None.
-        keywords["context"] = pick_fields(graph.context_schema, kwargs["context"] or {})
+        keywords["context"] = pick_fields(read_context_schema(graph), kwargs["context"] or {})
     return keywords

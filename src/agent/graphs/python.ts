@@ -83,7 +83,7 @@ const OLD = 3;
 const LACKS = 4;
 const OLD_LANGGRAPH = 5;
 /** The oldest series of LangGraph that the runner serves. It says the same by itself (python/gx_runner/oldest.py). */
-export const LOWEST_LANGGRAPH = '0.6';
+export const LOWEST_LANGGRAPH = '0.4';
 /** A package of LangGraph that only extends it makes a module of the name, too, so the question is for a part of it. */
 const PROBE = `import sys
 from importlib.metadata import version

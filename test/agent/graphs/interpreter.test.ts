@@ -213,9 +213,9 @@ test.each([
   ],
   [
     'behind',
-    'echo 0.5.4; exit 5',
+    'echo 0.3.34; exit 5',
     (shown: string, program: string) =>
-      `Graphs in Python need LangGraph 0.6 or newer, and ${shown} has 0.5.4: run ${program} -m pip install 'langgraph>=0.6'`,
+      `Graphs in Python need LangGraph 0.4 or newer, and ${shown} has 0.3.34: run ${program} -m pip install 'langgraph>=0.4'`,
   ],
   ['complete', 'exit 0', () => undefined],
 ])('an interpreter that is %s is examined', async (name, script, expected) => {
@@ -225,17 +225,17 @@ test.each([
 
 test('the LangGraph of an interpreter is told by its version', async () => {
   const modules = path.join(folder, 'modules');
-  for (const at of ['langgraph/graph', 'langgraph-0.5.4.dist-info'])
+  for (const at of ['langgraph/graph', 'langgraph-0.3.34.dist-info'])
     mkdirSync(path.join(modules, at), { recursive: true });
   for (const at of ['langgraph/__init__.py', 'langgraph/graph/__init__.py'])
     writeFileSync(path.join(modules, at), '');
   writeFileSync(
-    path.join(modules, 'langgraph-0.5.4.dist-info/METADATA'),
-    'Name: langgraph\nVersion: 0.5.4\n',
+    path.join(modules, 'langgraph-0.3.34.dist-info/METADATA'),
+    'Name: langgraph\nVersion: 0.3.34\n',
   );
   const program = standIn('modules.sh', `PYTHONPATH=${modules} exec python3 -S "$@"`);
-  expect(await examined(program)).toContain('LangGraph 0.6 or newer, and ');
-  expect(await examined(program)).toContain('has 0.5.4: run');
+  expect(await examined(program)).toContain('LangGraph 0.4 or newer, and ');
+  expect(await examined(program)).toContain('has 0.3.34: run');
 });
 
 test('an interpreter that can not be executed is named', async () => {

@@ -1,10 +1,12 @@
 import { UsageError } from '../../../dev/errors.ts';
 
 /**
- * Older versions of LangGraph whose users the runner serves: the last one of some series, with its packages. The oldest
- * one has the tests of test/python/classes.test.ts alone.
+ * Older versions of LangGraph whose users the runner serves: the last one of some series, with its packages. Those before
+ * 1.0 have the tests of test/python/classes.test.ts and older-sends.test.ts alone.
  */
 export const OLDER = {
+  '0.4': 'test/python/older/requirements-0.4.txt',
+  '0.5': 'test/python/older/requirements-0.5.txt',
   '0.6': 'test/python/older/requirements-0.6.txt',
   '1.0': 'test/python/older/requirements-1.0.txt',
   '1.1': 'test/python/older/requirements-1.1.txt',
