@@ -14,6 +14,7 @@ import {
   REVISION_WORDS,
 } from './revision-words.ts';
 import { findReasonMeaning } from './reason-meanings.ts';
+import { renderCode } from './rendered-code.tsx';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { Dialog } from '../shell/dialog.tsx';
@@ -85,7 +86,11 @@ function RevisionShown({
       </p>
       <Steps revision={revision} />
       {revision.status_message !== null && <FoldedText text={revision.status_message} />}
-      <Failure revision={revision} isOpen={isNewest} />
+      <Failure
+        revision={revision}
+        isOpen={isNewest}
+        isNamedAbove={isNewest && detail.details.value?.reason === revision.reason}
+      />
       <RevisionDetailsShown deployment={detail.id} revision={revision.id} />
       <Actions
         detail={detail}
@@ -157,15 +162,20 @@ function Steps({ revision }: { revision: Revision }) {
   );
 }
 
-/** Shows the parts of a text between backticks as code. */
-const renderCode = (text: string) =>
-  text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
-
-function Failure({ revision, isOpen }: { revision: Revision; isOpen: boolean }) {
+/** `isNamedAbove`: the head of the page says already what the reason means. */
+function Failure({
+  revision,
+  isOpen,
+  isNamedAbove,
+}: {
+  revision: Revision;
+  isOpen: boolean;
+  isNamedAbove: boolean;
+}) {
   const meaning = findReasonMeaning(revision.reason);
   return (
     <>
-      {meaning !== undefined && (
+      {meaning !== undefined && !isNamedAbove && (
         <p class="note">
           <strong>{revision.reason}</strong>: {renderCode(`${meaning.means} ${meaning.remedy}`)}
         </p>
