@@ -29,11 +29,15 @@ const showView =
 
 /** The pictures that docs show: screens in one of their looks. */
 export const IN_DOCS: readonly string[] = [
+  'deployment-failed-light',
   'deployment-failed-phone',
   'list-dark',
+  'list-light',
+  'resource-light',
   'studio-answer-light',
   'studio-history-dark',
   'studio-question-light',
+  'studio-tools-light',
   'studio-tools-phone',
 ];
 

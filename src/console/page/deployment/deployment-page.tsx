@@ -47,13 +47,15 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
     document.title = `${part}${details?.name ?? 'Deployment'} · gx console`;
   }, [details?.name, tab]);
   // Where not all tabs have room, that of this page is in sight.
-  useEffect(
-    () =>
+  useEffect(() => {
+    const showTab = (): void =>
       document
         .querySelector('.tabs [aria-current]')
-        ?.scrollIntoView({ block: 'nearest', inline: 'center' }),
-    [details === undefined, tab],
-  );
+        ?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    showTab();
+    addEventListener('resize', showTab);
+    return () => removeEventListener('resize', showTab);
+  }, [details === undefined, tab]);
   useKeys({
     up: () =>
       tab === 'deployment'

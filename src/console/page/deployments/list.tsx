@@ -96,7 +96,12 @@ spec:
 END`;
 
 function Empty({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <EmptyState icon="search" title="No deployment passes these filters." />;
+  if (isFiltered)
+    return (
+      <EmptyState icon="search" title="No deployment passes these filters.">
+        <p>The search looks at names, images, repositories and commits.</p>
+      </EmptyState>
+    );
   return (
     <EmptyState icon="layers" title="There are no deployments yet.">
       <p>Create one with kubectl or with the API, and it appears here.</p>
