@@ -70,13 +70,16 @@ function RevisionShown({
   rollBack,
 }: ShownProps & { hasOrigin: boolean }) {
   const { word, icon, look } = REVISION_WORDS[revision.status];
-  const isServing = detail.details.value?.active_revision?.id === revision.id;
+  const { active_revision: active, candidate } = detail.details.value ?? {};
+  const isServing = active?.id === revision.id;
+  const share = candidate?.revision_id === revision.id ? candidate.share : undefined;
   return (
     <li class={`${look}${isServing ? ' serves' : ''}`}>
       <h2>
         <span class="number">#{revision.number}</span>{' '}
         <StatePill look={look} icon={icon} word={word} />{' '}
         {isServing && <strong class="mark">serves now</strong>}{' '}
+        {share !== undefined && <strong class="mark tried">{share} % of new threads</strong>}{' '}
         <span class="mono origin">{formatOrigin(revision)}</span>
       </h2>
       <p class="quiet">

@@ -18,15 +18,18 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
   const { value: details } = detail.details;
   if (details === undefined) return null;
   const { lifecycle } = details;
-  const saveChange = (body: object, done: string): void =>
-    void run(
-      () =>
-        calls.fetchJson(`v2/deployments/${encodeURIComponent(detail.id)}/lifecycle`, {
-          method: 'PATCH',
-          body,
-        }),
-      done,
+  const patchLifecycle = (body: object) => (): Promise<unknown> =>
+    calls.fetchJson(`v2/deployments/${encodeURIComponent(detail.id)}/lifecycle`, {
+      method: 'PATCH',
+      body,
+    });
+  const saveChange = (body: object, done: string): void => {
+    const before = Object.fromEntries(
+      Object.entries(lifecycle).filter(([name]) => Object.hasOwn(body, name)),
     );
+    const undo = (): void => void run(patchLifecycle(before), 'The change was taken back.');
+    void run(patchLifecycle(body), done, undo);
+  };
   return (
     <div class="settings">
       <WriteNotes detail={detail} refused={refused} />
