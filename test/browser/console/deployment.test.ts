@@ -220,7 +220,33 @@ test('a deployment that Argo CD keeps warns before a change', async () => {
   await tab.shows('Argo CD keeps this deployment (shop).');
   await tab.press('Hibernate');
   await tab.shows('End hibernation');
-  expect((await plane.kube.get(kinds.deployment, ref('argo'))).spec.hibernate).toBe(true);
+  const readHibernate = async (): Promise<boolean | undefined> =>
+    (await plane.kube.get(kinds.deployment, ref('argo'))).spec.hibernate;
+  expect(await readHibernate()).toBe(true);
+  await tab.press('Undo', '.notice');
+  await tab.shows('The change was taken back.');
+  expect(await readHibernate()).toBeUndefined();
+});
+
+test('a revision that is tried out names its share of the new threads', async () => {
+  await create('tried');
+  await plane.call('PATCH', path('tried'), {
+    body: { source_revision_config: { image_uri: 'registry.example/agent:2' } },
+  });
+  const revision = await nameOfNewest('tried');
+  await plane.kube.patchStatus(kinds.revision, ref(revision), { phase: 'DEPLOYED' });
+  const candidate = {
+    revision,
+    step: 1,
+    share: 25,
+    by: 'thread',
+    since: '2026-01-01T00:00:00Z',
+  };
+  await report('tried', { rollout: { candidate, draining: [] } });
+  await open(place('tried'));
+  await tab.shows('25 % of new threads');
+  expect(await tab.text('.timeline > li')).toContain('25 % of new threads');
+  expect(await tab.text('.timeline > li + li')).toContain('serves now');
 });
 
 test('values of secrets are shown when somebody asks, and a .env file is pasted as it is', async () => {
