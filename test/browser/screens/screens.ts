@@ -127,6 +127,15 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: 'studio-question', path: studio(THREADS.mail), shown: 'It sends a mail in your name.' },
   {
+    name: 'studio-edit',
+    path: studio(THREADS.mail),
+    shown: 'It sends a mail in your name.',
+    act: async (tab) => {
+      await tab.shows('It sends a mail in your name.');
+      await tab.page.click('.decisions label:nth-child(2)');
+    },
+  },
+  {
     name: 'studio-failed',
     path: studio(THREADS.failed),
     shown: 'The amount 0 is no amount.',

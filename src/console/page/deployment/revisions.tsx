@@ -40,6 +40,7 @@ export function Revisions({ detail }: { detail: DeploymentDetail }) {
             detail={detail}
             revision={revision}
             isNewest={index === 0}
+            previous={revisions[index + 1]}
             hasOrigin={index < WITH_ORIGIN}
             rollBack={() => (target.value = revision)}
           />
@@ -59,6 +60,8 @@ type ShownProps = {
   detail: DeploymentDetail;
   revision: Revision;
   isNewest: boolean;
+  /** The revision before it; undefined for the first one. */
+  previous: Revision | undefined;
   rollBack: () => void;
 };
 
@@ -66,6 +69,7 @@ function RevisionShown({
   detail,
   revision,
   isNewest,
+  previous,
   hasOrigin,
   rollBack,
 }: ShownProps & { hasOrigin: boolean }) {
@@ -100,6 +104,7 @@ function RevisionShown({
         revision={revision}
         isServing={isServing}
         isNewest={isNewest}
+        previous={previous}
         rollBack={rollBack}
       />
     </li>
@@ -198,6 +203,7 @@ function Actions({
   revision,
   isServing,
   isNewest,
+  previous,
   rollBack,
 }: ShownProps & { isServing: boolean }) {
   const { calls, router, mayWrite } = useApp();
@@ -228,6 +234,13 @@ function Actions({
       {!isServing && serving !== undefined && (
         <a href={router.buildHref('compare', { id: detail.id, from: serving, to: revision.id })}>
           Compare with the serving one
+        </a>
+      )}
+      {isServing && previous !== undefined && (
+        <a
+          href={router.buildHref('compare', { id: detail.id, from: previous.id, to: revision.id })}
+        >
+          Compare with the one before
         </a>
       )}
       {revision.source === 'git' && (
