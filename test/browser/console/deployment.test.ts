@@ -235,14 +235,16 @@ test('a revision that is tried out names its share of the new threads', async ()
   });
   const revision = await nameOfNewest('tried');
   await plane.kube.patchStatus(kinds.revision, ref(revision), { phase: 'DEPLOYED' });
-  const candidate = {
-    revision,
-    step: 1,
-    share: 25,
-    by: 'thread',
-    since: '2026-01-01T00:00:00Z',
-  };
-  await report('tried', { rollout: { candidate, draining: [] } });
+  const since = '2026-01-01T00:00:00Z';
+  await report('tried', {
+    rollout: {
+      madeAt: since,
+      current: 'tried-00001',
+      living: ['tried-00001', revision],
+      draining: [],
+      candidate: { revision, step: 1, share: 25, by: 'thread', since },
+    },
+  });
   await open(place('tried'));
   await tab.shows('25 % of new threads');
   expect(await tab.text('.timeline > li')).toContain('25 % of new threads');
@@ -320,6 +322,7 @@ test('a deployment that is deleted while it is looked at says so, and stays to b
   expect(await tab.page.evaluate(`document.querySelector('dialog [type=submit]').disabled`)).toBe(
     true,
   );
+  expect(await tab.text('dialog')).toContain('It sets no deletionPolicy');
   await tab.page.type('[name=confirm]', 'doomed');
   await tab.press('Delete', 'dialog');
   await tab.shows('Deleting');

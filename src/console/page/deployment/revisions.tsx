@@ -366,6 +366,7 @@ function Facts({ details }: { details: RevisionDetails }) {
       details.secrets.length === 0 ? 'none' : details.secrets.map(({ name }) => name).join(', '),
     ],
   ];
+  const sizes = stripNulls(details.resource_spec ?? {});
   return (
     <>
       <dl class="facts">
@@ -378,9 +379,9 @@ function Facts({ details }: { details: RevisionDetails }) {
             </div>
           ))}
       </dl>
-      {details.resource_spec !== null && (
+      {Object.keys(sizes).length > 0 && (
         <pre tabIndex={0} aria-label="Its sizes">
-          {JSON.stringify(stripNulls(details.resource_spec), null, 2)}
+          {JSON.stringify(sizes, null, 2)}
         </pre>
       )}
     </>
