@@ -312,7 +312,7 @@ describe('a question', () => {
     await decide('Edit');
     await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('.questions textarea');
-      field.value = '{"to": "b"}';
+      field.value = 'b';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
     await decide('Reject', 1);

@@ -55,6 +55,7 @@ export function buildDeploymentDetails(
   return {
     ...buildDeploymentSummary(summarized),
     conditions: status.conditions ?? [],
+    candidate: buildCandidate(summarized),
     lifecycle: buildLifecycle(summarized.deployment),
     database: {
       external: !isManaged(summarized.deployment),
@@ -64,6 +65,22 @@ export function buildDeploymentDetails(
     },
     key: { previous_until: status.keyPreviousUntil ?? null },
     branch: buildBranch(summarized.deployment, unmatched),
+  };
+}
+
+/** Returns the revision that is tried out, with its share: as a rule the newest one. */
+function buildCandidate({
+  deployment,
+  latest,
+  active,
+}: Summarized): DeploymentDetails['candidate'] {
+  const { candidate } = deployment.status?.rollout ?? {};
+  if (candidate === undefined) return null;
+  const found = [latest, active].find((one) => one?.metadata.name === candidate.revision);
+  return {
+    revision_id: found?.metadata.uid ?? null,
+    share: candidate.share,
+    since: candidate.since,
   };
 }
 

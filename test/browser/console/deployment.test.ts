@@ -104,14 +104,12 @@ test('a failure stands in its place: the reason, its meaning, the remedy and the
     expect.stringContaining('serves now'),
   ]);
   const newest = await tab.text('.timeline > li');
-  for (const text of [
-    'Failed',
-    'CrashLooping',
-    "A container can't start",
-    'Read the log lines',
-    'Error: no stove',
-  ])
+  for (const text of ['Failed', 'The container exits.', 'Error: no stove'])
     expect(newest).toContain(text);
+  const head = await tab.text('.trouble');
+  for (const text of ['CrashLooping', "A container can't start", 'Read the log lines'])
+    expect(head).toContain(text);
+  expect(newest).not.toContain("A container can't start");
   expect(await tab.texts('.timeline .actions button')).toEqual([
     'Try again',
     'Go back to this (serves now)',
@@ -222,7 +220,35 @@ test('a deployment that Argo CD keeps warns before a change', async () => {
   await tab.shows('Argo CD keeps this deployment (shop).');
   await tab.press('Hibernate');
   await tab.shows('End hibernation');
-  expect((await plane.kube.get(kinds.deployment, ref('argo'))).spec.hibernate).toBe(true);
+  const readHibernate = async (): Promise<boolean | undefined> =>
+    (await plane.kube.get(kinds.deployment, ref('argo'))).spec.hibernate;
+  expect(await readHibernate()).toBe(true);
+  await tab.press('Undo', '.notice');
+  await tab.shows('The change was taken back.');
+  expect(await readHibernate()).toBeUndefined();
+});
+
+test('a revision that is tried out names its share of the new threads', async () => {
+  await create('tried');
+  await plane.call('PATCH', path('tried'), {
+    body: { source_revision_config: { image_uri: 'registry.example/agent:2' } },
+  });
+  const revision = await nameOfNewest('tried');
+  await plane.kube.patchStatus(kinds.revision, ref(revision), { phase: 'DEPLOYED' });
+  const since = '2026-01-01T00:00:00Z';
+  await report('tried', {
+    rollout: {
+      madeAt: since,
+      current: 'tried-00001',
+      living: ['tried-00001', revision],
+      draining: [],
+      candidate: { revision, step: 1, share: 25, by: 'thread', since },
+    },
+  });
+  await open(place('tried'));
+  await tab.shows('25 % of new threads');
+  expect(await tab.text('.timeline > li')).toContain('25 % of new threads');
+  expect(await tab.text('.timeline > li + li')).toContain('serves now');
 });
 
 test('values of secrets are shown when somebody asks, and a .env file is pasted as it is', async () => {
@@ -296,6 +322,7 @@ test('a deployment that is deleted while it is looked at says so, and stays to b
   expect(await tab.page.evaluate(`document.querySelector('dialog [type=submit]').disabled`)).toBe(
     true,
   );
+  expect(await tab.text('dialog')).toContain('It sets no deletionPolicy');
   await tab.page.type('[name=confirm]', 'doomed');
   await tab.press('Delete', 'dialog');
   await tab.shows('Deleting');

@@ -98,7 +98,7 @@ test('each deployment is a row with a word for its state, and sleep is no fault'
   const states = await tab.texts('.rows .body .how');
   expect(states.map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
     expect.stringContaining('Asleep'),
-    expect.stringContaining('Failed · ImagePullFailed'),
+    expect.stringContaining('Failed ImagePullFailed'),
     expect.stringContaining('Rolling out'),
     expect.stringContaining('Serving'),
   ]);

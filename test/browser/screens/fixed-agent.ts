@@ -14,6 +14,9 @@ export const THREADS = {
   report: thread(5),
 } as const;
 
+const ASSISTANT = '7d1c2a50-63f0-5c2e-9f0b-2b8a7e11c001';
+const RUN_ID = '0195a1b3-5b1e-7a44-8c21-6f0d3e9b7a10';
+
 const human = (id: string, content: unknown) => ({ type: 'human', id, content });
 const agent = (id: string, content: unknown, more: object = {}) => ({
   type: 'ai',
@@ -203,7 +206,7 @@ function historyOf(id: string, { messages, next = [] }: Kept) {
       checkpoint_id: `c${at}`,
       parent_checkpoint_id: at === 0 ? null : `c${at - 1}`,
       created_at: new Date(Date.parse(ago(12)) + [0, 20, 1840, 2610, 6900][at]!).toISOString(),
-      metadata: { source, step: at - 1, run_id: 'r1' },
+      metadata: { source, step: at - 1, run_id: RUN_ID },
       next: following,
       tasks:
         id === THREADS.report && at === 1 ? [{ id: 't1', name: nodes[0], interrupts: [] }] : [],
@@ -225,17 +228,17 @@ const recordOf = (id: string, { title, status, minutes, messages, error }: Kept)
   status,
   created_at: ago(minutes + 3),
   updated_at: ago(minutes),
-  metadata: { graph_id: 'agent', assistant_id: 'a1', ...(title !== '' && { title }) },
+  metadata: { graph_id: 'agent', assistant_id: ASSISTANT, ...(title !== '' && { title }) },
   extracted: { first: (messages[0] as { content: unknown }).content },
   ...(error !== undefined && { error }),
 });
 
 const RUN = {
-  run_id: 'r1',
+  run_id: RUN_ID,
   status: 'success',
   created_at: ago(12),
   updated_at: new Date(Date.parse(ago(12)) + 6900).toISOString(),
-  assistant_id: 'a1',
+  assistant_id: ASSISTANT,
   attempt: 1,
   revision: 'shop-00004',
   usage: { input: 1620, output: 527, cost_usd: 0.0189 },
@@ -264,9 +267,9 @@ const SCHEMA = {
   },
 };
 const ASSISTANTS = [
-  ['a1', 'agent', 'agent', 1],
-  ['a2', 'agent', 'Concierge', 4],
-  ['a3', 'agent', 'Night desk', 2],
+  [ASSISTANT, 'agent', 'agent', 1],
+  ['7d1c2a50-63f0-5c2e-9f0b-2b8a7e11c002', 'agent', 'Concierge', 4],
+  ['7d1c2a50-63f0-5c2e-9f0b-2b8a7e11c003', 'agent', 'Night desk', 2],
 ].map(([id, graph, name, version]) => ({
   assistant_id: id,
   graph_id: graph,
@@ -300,9 +303,9 @@ export function answerOfAgent({ method, path, body }: Asked): unknown {
       .map(([id, kept]) => recordOf(id, kept))
       .filter(({ status }) => body['status'] === undefined || body['status'] === status),
     'POST assistants/search': ASSISTANTS,
-    'GET assistants/a1/graph': GRAPH,
-    'GET assistants/a1/schemas': { input_schema: SCHEMA },
-    'POST assistants/a1/versions': [],
+    [`GET assistants/${ASSISTANT}/graph`]: GRAPH,
+    [`GET assistants/${ASSISTANT}/schemas`]: { input_schema: SCHEMA },
+    [`POST assistants/${ASSISTANT}/versions`]: [],
     'POST store/namespaces': { namespaces: [['users']] },
     'POST store/items/search': { items: ITEMS },
     'POST runs/crons/search': [],
@@ -321,8 +324,8 @@ export function answerOfAgent({ method, path, body }: Asked): unknown {
     state: stateOf(id, kept),
     history: body['before'] === undefined ? historyOf(id, kept) : [],
     runs: [{ ...RUN, status: kept.status === 'error' ? 'error' : RUN.status }],
-    'runs/r1': RUN,
-    'runs/r1/feedback': [],
+    [`runs/${RUN_ID}`]: RUN,
+    [`runs/${RUN_ID}/feedback`]: [],
     'state/checkpoint': { ...stateOf(id, kept), values: { messages: NESTED } },
     storage: {
       checkpoints: { count: 5, bytes: 48_200 },

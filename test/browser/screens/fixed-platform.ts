@@ -295,7 +295,7 @@ const full = (one: ReturnType<typeof revision>) => ({
   conditions: [],
 });
 
-const YAML = `apiVersion: gx.dev/v1
+const YAML = `apiVersion: gx.dev/v1alpha1
 kind: Deployment
 metadata:
   name: shop

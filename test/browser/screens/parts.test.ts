@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,10 +8,11 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { launch, type Browser } from '../chromium.ts';
 import { OpenConsole } from '../console/open-console.ts';
+import { readFontScript } from './fonts.ts';
 
 /*
- * The page of all parts, beside the pictures of it in this folder. With GX_WRITE_PICTURES=1 it writes them. Fonts
- * differ between machines, so colours of small squares are compared, and few of them may differ.
+ * The page of all parts, beside the pictures of it in this folder. With GX_WRITE_PICTURES=1 it writes them. Browsers
+ * draw letters a little differently, so colours of small squares are compared, and few of them may differ.
  */
 
 const PAGE = 'src/console/page/parts';
@@ -47,7 +48,9 @@ beforeAll(async () => {
     browser,
     `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
   );
+  await tab.page.evaluate(await readFontScript());
   await tab.until('its Markdown is read', `document.querySelector('.markdown') !== null`);
+  await tab.until('its fonts are read', `document.fonts.status === 'loaded'`);
 });
 afterAll(async () => {
   await browser?.close();
@@ -96,7 +99,10 @@ test.each(['light', 'dark'])('all parts look as they did, in %s', async (theme) 
   const picture = Buffer.from(data, 'base64');
   const file = new URL(`parts-${theme}.png`, import.meta.url);
   const { GX_SCREENS: folder, GX_WRITE_PICTURES: isWritten } = process.env;
-  if (folder !== undefined) writeFileSync(join(folder, `parts-${theme}.png`), picture);
+  if (folder !== undefined) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `parts-${theme}.png`), picture);
+  }
   if (isWritten === '1') writeFileSync(file, picture);
   const { little, much } = await compare(picture, readFileSync(file));
   expect(little).toBeLessThan(0.08);

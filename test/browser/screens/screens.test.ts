@@ -5,13 +5,13 @@ import axe from 'axe-core';
 import { launch, type Browser } from '../chromium.ts';
 import { OpenConsole } from '../console/open-console.ts';
 import { NOW } from './fixed-platform.ts';
+import { readFontScript } from './fonts.ts';
 import { IN_DOCS, SCREENS, type Screen } from './screens.ts';
 import { serveScreens, type ScreensServer } from './screens-server.ts';
 
 /*
  * The screens of console and studio, drawn from fixed data. With GX_SCREENS=folder the pictures are written there, to
- * be looked at, and with GX_WRITE_PICTURES=1 docs get theirs; the fonts Inter and JetBrains Mono are the first choice
- * of the page.
+ * be looked at, and with GX_WRITE_PICTURES=1 docs get theirs.
  */
 
 const LEAST_BYTES = 4000;
@@ -32,9 +32,14 @@ const CLOCK = `(() => {
 
 let server: ScreensServer;
 let browser: Browser;
+let fonts: string;
 beforeAll(async () => {
   const { chromium, packages } = inject('browser');
-  [server, browser] = await Promise.all([serveScreens(), launch(chromium, packages)]);
+  [server, browser, fonts] = await Promise.all([
+    serveScreens(),
+    launch(chromium, packages),
+    readFontScript(),
+  ]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -46,6 +51,7 @@ async function open({ path, act, shown, server: own }: Screen): Promise<OpenCons
   const tab = await OpenConsole.open(browser, 'about:blank');
   await tab.session.send('Page.enable');
   await tab.session.send('Page.addScriptToEvaluateOnNewDocument', { source: CLOCK });
+  await tab.session.send('Page.addScriptToEvaluateOnNewDocument', { source: fonts });
   await tab.session.send('Emulation.setTimezoneOverride', { timezoneId: 'UTC' });
   await tab.session.send('Emulation.setFocusEmulationEnabled', { enabled: true });
   await setTheme(tab, 'light');

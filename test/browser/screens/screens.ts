@@ -29,11 +29,15 @@ const showView =
 
 /** The pictures that docs show: screens in one of their looks. */
 export const IN_DOCS: readonly string[] = [
+  'deployment-failed-light',
   'deployment-failed-phone',
   'list-dark',
+  'list-light',
+  'resource-light',
   'studio-answer-light',
   'studio-history-dark',
   'studio-question-light',
+  'studio-tools-light',
   'studio-tools-phone',
 ];
 
@@ -122,6 +126,15 @@ export const SCREENS: readonly Screen[] = [
     },
   },
   { name: 'studio-question', path: studio(THREADS.mail), shown: 'It sends a mail in your name.' },
+  {
+    name: 'studio-edit',
+    path: studio(THREADS.mail),
+    shown: 'It sends a mail in your name.',
+    act: async (tab) => {
+      await tab.shows('It sends a mail in your name.');
+      await tab.page.click('.decisions label:nth-child(2)');
+    },
+  },
   {
     name: 'studio-failed',
     path: studio(THREADS.failed),

@@ -26,6 +26,31 @@ describe('a graph', () => {
     ]);
   });
 
+  test('leads a long edge past the nodes of the layers between, with an arrow at each end', () => {
+    const { nodes: placed, edges } = buildPlacedGraph(
+      readDrawnGraph({
+        nodes: nodes('s', 'a', 'b', 'e'),
+        edges: [edge('s', 'a'), edge('a', 'b'), edge('b', 'e'), edge('s', 'e')],
+      }),
+    );
+    const long = edges.find(({ from, to }) => from === 's' && to === 'e');
+    const points = [...(long?.path ?? '').matchAll(/([\d.]+) ([\d.]+)/g)].map(([, x, y]) => [
+      Number(x),
+      Number(y),
+    ]);
+    const crossed = placed.filter(
+      ({ id, x, y, width, height }) =>
+        ['a', 'b'].includes(id) &&
+        points.some(
+          ([px = 0, py = 0]) => px >= x && px <= x + width && py >= y && py <= y + height,
+        ),
+    );
+    expect(points.length).toBeGreaterThan(8);
+    expect(crossed).toEqual([]);
+    expect(placed.map(({ id }) => id).toSorted()).toEqual(['a', 'b', 'e', 's']);
+    expect(edges.every(({ tip }) => tip.startsWith('M'))).toBe(true);
+  });
+
   test('has a box around each graph within it, in which no other node stands', () => {
     const { nodes: placed, boxes } = buildPlacedGraph(
       readDrawnGraph({

@@ -16,6 +16,8 @@ export class DeploymentDetail {
   readonly details = signal<DeploymentDetails | undefined>(undefined);
   readonly revisions = signal<Revision[]>([]);
   readonly manager = signal<{ tool: string; name: string } | undefined>(undefined);
+  /** What its resource says of its data when it is deleted; undefined: the installation decides. */
+  readonly deletionPolicy = signal<string | undefined>(undefined);
   readonly refused = signal<string | undefined>(undefined);
   /** When it was seen to be gone, in milliseconds. */
   readonly goneAt = signal<number | undefined>(undefined);
@@ -63,16 +65,17 @@ export class DeploymentDetail {
   async #readOnce(): Promise<void> {
     const { calls } = this.#app;
     const path = `v2/deployments/${encodeURIComponent(this.id)}`;
-    const [details, { resources }, { metadata }] = await Promise.all([
+    const [details, { resources }, { metadata, spec }] = await Promise.all([
       calls.fetchJson<DeploymentDetails>(`${path}/state`),
       calls.fetchJson<{ resources: Revision[] }>(`${path}/revisions`, {
         query: { limit: REVISIONS },
       }),
-      calls.fetchJson<{ metadata: Marked }>(`${path}/resource`),
+      calls.fetchJson<{ metadata: Marked; spec?: { deletionPolicy?: string } }>(`${path}/resource`),
     ]);
     this.details.value = details;
     this.revisions.value = resources;
     this.manager.value = findGitOpsManager(metadata);
+    this.deletionPolicy.value = spec?.deletionPolicy;
     this.refused.value = undefined;
   }
 

@@ -17,6 +17,7 @@ import { Settings } from './settings.tsx';
 import { Fault, FoldedText, Button, Select, Skeleton } from '../shell/controls.tsx';
 import { Icon } from '../shell/icon.tsx';
 import { findReasonMeaning } from './reason-meanings.ts';
+import { renderCode } from './rendered-code.tsx';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import type { Revision } from '../../../schema/platform/deployment/revision.ts';
@@ -45,6 +46,16 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
     const part = tab in TABS && tab !== 'deployment' ? `${TABS[tab as keyof typeof TABS]} · ` : '';
     document.title = `${part}${details?.name ?? 'Deployment'} · gx console`;
   }, [details?.name, tab]);
+  // Where not all tabs have room, that of this page is in sight.
+  useEffect(() => {
+    const showTab = (): void =>
+      document
+        .querySelector('.tabs [aria-current]')
+        ?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    showTab();
+    addEventListener('resize', showTab);
+    return () => removeEventListener('resize', showTab);
+  }, [details === undefined, tab]);
   useKeys({
     up: () =>
       tab === 'deployment'
@@ -155,7 +166,10 @@ function Header({ detail, isShownBelow }: { detail: DeploymentDetail; isShownBel
   );
 }
 
-/** Names the trouble in one line. The whole message is folded, and stands with its revision where that is shown. */
+/**
+ * Names the trouble in one line, and what to do. The whole message is folded, and stands with its revision where that
+ * is shown.
+ */
 function Trouble({
   details: { state, reason, message },
   isShownBelow,
@@ -173,10 +187,16 @@ function Trouble({
       <div>
         {meaning !== undefined && (
           <p>
-            <strong>{reason}</strong> · {meaning.means.replaceAll('`', '')}
+            <strong>{reason}</strong> · {renderCode(`${meaning.means} ${meaning.remedy}`)}
           </p>
         )}
-        {!isShownBelow && <FoldedText text={message} />}
+        {!isShownBelow && meaning === undefined && <FoldedText text={message} />}
+        {!isShownBelow && meaning !== undefined && (
+          <details>
+            <summary class="quiet">The whole message</summary>
+            <p>{message}</p>
+          </details>
+        )}
       </div>
     </div>
   );

@@ -79,12 +79,16 @@ function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: Deploy
         name,
         component,
         revision === null ? '' : (numbers.get(revision) ?? revision.slice(0, 8)),
-        <span class={ready ? 'word yes' : 'word no'}>{ready ? '✓ yes' : `✗ no, ${phase}`}</span>,
+        <span class={ready ? 'word yes' : 'word no'}>
+          {ready ? '✓ yes' : phase === 'Running' ? '✗ no' : `✗ no, ${phase}`}
+        </span>,
         restarts,
-        <>
-          {reason !== null && <strong>{reason}</strong>}{' '}
-          {message !== null && <FoldedText text={message} />}
-        </>,
+        reason !== null || message !== null ? (
+          <>
+            {reason !== null && <strong>{reason}</strong>}{' '}
+            {message !== null && <FoldedText text={message} />}
+          </>
+        ) : null,
         node,
         <Time at={since} />,
       ],
@@ -97,7 +101,7 @@ function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: Deploy
       {rows.length === 0 ? (
         <EmptyState icon="layers" title="No pods now." />
       ) : (
-        <Table heads={heads} names="mono" sentences="Reason" rows={rows} />
+        <Table heads={heads} names="mono whole" sentences="Reason" rows={rows} />
       )}
     </section>
   );

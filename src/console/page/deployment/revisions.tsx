@@ -14,6 +14,7 @@ import {
   REVISION_WORDS,
 } from './revision-words.ts';
 import { findReasonMeaning } from './reason-meanings.ts';
+import { renderCode } from './rendered-code.tsx';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { Dialog } from '../shell/dialog.tsx';
@@ -39,6 +40,7 @@ export function Revisions({ detail }: { detail: DeploymentDetail }) {
             detail={detail}
             revision={revision}
             isNewest={index === 0}
+            previous={revisions[index + 1]}
             hasOrigin={index < WITH_ORIGIN}
             rollBack={() => (target.value = revision)}
           />
@@ -58,6 +60,8 @@ type ShownProps = {
   detail: DeploymentDetail;
   revision: Revision;
   isNewest: boolean;
+  /** The revision before it; undefined for the first one. */
+  previous: Revision | undefined;
   rollBack: () => void;
 };
 
@@ -65,17 +69,21 @@ function RevisionShown({
   detail,
   revision,
   isNewest,
+  previous,
   hasOrigin,
   rollBack,
 }: ShownProps & { hasOrigin: boolean }) {
   const { word, icon, look } = REVISION_WORDS[revision.status];
-  const isServing = detail.details.value?.active_revision?.id === revision.id;
+  const { active_revision: active, candidate } = detail.details.value ?? {};
+  const isServing = active?.id === revision.id;
+  const share = candidate?.revision_id === revision.id ? candidate.share : undefined;
   return (
     <li class={`${look}${isServing ? ' serves' : ''}`}>
       <h2>
         <span class="number">#{revision.number}</span>{' '}
         <StatePill look={look} icon={icon} word={word} />{' '}
         {isServing && <strong class="mark">serves now</strong>}{' '}
+        {share !== undefined && <strong class="mark tried">{share} % of new threads</strong>}{' '}
         <span class="mono origin">{formatOrigin(revision)}</span>
       </h2>
       <p class="quiet">
@@ -85,13 +93,18 @@ function RevisionShown({
       </p>
       <Steps revision={revision} />
       {revision.status_message !== null && <FoldedText text={revision.status_message} />}
-      <Failure revision={revision} isOpen={isNewest} />
+      <Failure
+        revision={revision}
+        isOpen={isNewest}
+        isNamedAbove={isNewest && detail.details.value?.reason === revision.reason}
+      />
       <RevisionDetailsShown deployment={detail.id} revision={revision.id} />
       <Actions
         detail={detail}
         revision={revision}
         isServing={isServing}
         isNewest={isNewest}
+        previous={previous}
         rollBack={rollBack}
       />
     </li>
@@ -157,15 +170,20 @@ function Steps({ revision }: { revision: Revision }) {
   );
 }
 
-/** Shows the parts of a text between backticks as code. */
-const renderCode = (text: string) =>
-  text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
-
-function Failure({ revision, isOpen }: { revision: Revision; isOpen: boolean }) {
+/** `isNamedAbove`: the head of the page says already what the reason means. */
+function Failure({
+  revision,
+  isOpen,
+  isNamedAbove,
+}: {
+  revision: Revision;
+  isOpen: boolean;
+  isNamedAbove: boolean;
+}) {
   const meaning = findReasonMeaning(revision.reason);
   return (
     <>
-      {meaning !== undefined && (
+      {meaning !== undefined && !isNamedAbove && (
         <p class="note">
           <strong>{revision.reason}</strong>: {renderCode(`${meaning.means} ${meaning.remedy}`)}
         </p>
@@ -185,6 +203,7 @@ function Actions({
   revision,
   isServing,
   isNewest,
+  previous,
   rollBack,
 }: ShownProps & { isServing: boolean }) {
   const { calls, router, mayWrite } = useApp();
@@ -215,6 +234,13 @@ function Actions({
       {!isServing && serving !== undefined && (
         <a href={router.buildHref('compare', { id: detail.id, from: serving, to: revision.id })}>
           Compare with the serving one
+        </a>
+      )}
+      {isServing && previous !== undefined && (
+        <a
+          href={router.buildHref('compare', { id: detail.id, from: previous.id, to: revision.id })}
+        >
+          Compare with the one before
         </a>
       )}
       {revision.source === 'git' && (
@@ -340,6 +366,7 @@ function Facts({ details }: { details: RevisionDetails }) {
       details.secrets.length === 0 ? 'none' : details.secrets.map(({ name }) => name).join(', '),
     ],
   ];
+  const sizes = stripNulls(details.resource_spec ?? {});
   return (
     <>
       <dl class="facts">
@@ -352,9 +379,9 @@ function Facts({ details }: { details: RevisionDetails }) {
             </div>
           ))}
       </dl>
-      {details.resource_spec !== null && (
+      {Object.keys(sizes).length > 0 && (
         <pre tabIndex={0} aria-label="Its sizes">
-          {JSON.stringify(stripNulls(details.resource_spec), null, 2)}
+          {JSON.stringify(sizes, null, 2)}
         </pre>
       )}
     </>

@@ -18,15 +18,18 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
   const { value: details } = detail.details;
   if (details === undefined) return null;
   const { lifecycle } = details;
-  const saveChange = (body: object, done: string): void =>
-    void run(
-      () =>
-        calls.fetchJson(`v2/deployments/${encodeURIComponent(detail.id)}/lifecycle`, {
-          method: 'PATCH',
-          body,
-        }),
-      done,
+  const patchLifecycle = (body: object) => (): Promise<unknown> =>
+    calls.fetchJson(`v2/deployments/${encodeURIComponent(detail.id)}/lifecycle`, {
+      method: 'PATCH',
+      body,
+    });
+  const saveChange = (body: object, done: string): void => {
+    const before = Object.fromEntries(
+      Object.entries(lifecycle).filter(([name]) => Object.hasOwn(body, name)),
     );
+    const undo = (): void => void run(patchLifecycle(before), 'The change was taken back.');
+    void run(patchLifecycle(body), done, undo);
+  };
   return (
     <div class="settings">
       <WriteNotes detail={detail} refused={refused} />
@@ -156,6 +159,15 @@ function Deletion({ detail }: { detail: DeploymentDetail }) {
   );
 }
 
+const FATES = new Map([
+  ['Retain', 'The volume of its database stays (deletionPolicy is Retain).'],
+  ['Delete', 'The volume of its database goes, too (deletionPolicy is Delete).'],
+]);
+
+const describeData = (policy: string | undefined): string =>
+  FATES.get(policy ?? '') ??
+  'It sets no deletionPolicy: the volume of its database stays, unless this installation says Delete.';
+
 function Confirmation({ detail, close }: { detail: DeploymentDetail; close: () => void }) {
   const { calls } = useApp();
   const { run, isOff, refused } = useWrite(detail);
@@ -173,10 +185,7 @@ function Confirmation({ detail, close }: { detail: DeploymentDetail; close: () =
     <Dialog title={`Delete ${name}`} close={close}>
       <WriteNotes detail={detail} refused={refused} />
       <form class="fields" onSubmit={(event) => void remove(event)}>
-        <p>
-          Its pods, keys and revisions go. The volume of its database stays, unless its
-          deletionPolicy is Delete.
-        </p>
+        <p>Its pods, keys and revisions go. {describeData(detail.deletionPolicy.value)}</p>
         <label class="check">
           <input
             type="checkbox"

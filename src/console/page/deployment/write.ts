@@ -4,8 +4,11 @@ import type { DeploymentDetail } from './deployment-detail.ts';
 import { describeFailure } from '../api/failure-text.ts';
 
 export type Write = {
-  /** Makes the change, and shows the sentence `done` afterwards. Returns whether it was made. */
-  run: (work: () => Promise<unknown>, done: string) => Promise<boolean>;
+  /**
+   * Makes the change, and shows the sentence `done` afterwards, with a button for `undo` where there is one. Returns
+   * whether the change was made.
+   */
+  run: (work: () => Promise<unknown>, done: string, undo?: () => void) => Promise<boolean>;
   /** Whether the reader can make changes now. */
   isOff: boolean;
   refused: string | undefined;
@@ -16,12 +19,12 @@ export function useWrite(detail: DeploymentDetail): Write {
   const app = useApp();
   const isBusy = useSignal(false);
   const refused = useSignal<string | undefined>(undefined);
-  const run = async (work: () => Promise<unknown>, done: string): Promise<boolean> => {
+  const run: Write['run'] = async (work, done, undo) => {
     isBusy.value = true;
     refused.value = undefined;
     try {
       await work();
-      app.announce(done);
+      app.announce(done, undo);
       await detail.read();
       return true;
     } catch (error) {

@@ -14,6 +14,7 @@ import {
 import { Rows } from './rows.tsx';
 import { describeFailure } from '../api/failure-text.ts';
 import { EmptyState, Fault, Button, Select } from '../shell/controls.tsx';
+import { CopyButton } from '../shell/copy-button.tsx';
 import { useKeys } from '../shell/keys.ts';
 
 /** All deployments of the tenant, live. */
@@ -80,11 +81,32 @@ function countText({ shown, held, loaded, total }: Counted): string {
   return shown === all ? `${all}` : `${shown} of ${all}`;
 }
 
+/** A deployment that serves an image. */
+const EXAMPLE = `kubectl apply -f - <<END
+apiVersion: gx.dev/v1alpha1
+kind: Deployment
+metadata:
+  name: my-agent
+  namespace: gx-agents
+spec:
+  source: external_container
+  template:
+    sourceRevisionConfig:
+      imageUri: registry.example.com/my-agent:1.0.0
+END`;
+
 function Empty({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <EmptyState icon="search" title="No deployment passes these filters." />;
+  if (isFiltered)
+    return (
+      <EmptyState icon="search" title="No deployment passes these filters.">
+        <p>The search looks at names, images, repositories and commits.</p>
+      </EmptyState>
+    );
   return (
     <EmptyState icon="layers" title="There are no deployments yet.">
-      <p>Create one with the API or with kubectl, and it appears here.</p>
+      <p>Create one with kubectl or with the API, and it appears here.</p>
+      <pre tabIndex={0}>{EXAMPLE}</pre>
+      <CopyButton text={EXAMPLE} label="Copy the example" />
     </EmptyState>
   );
 }

@@ -37,6 +37,7 @@ export function Rows({ rows, filter, change }: RowsProps) {
     <div
       ref={box}
       class="rows"
+      style={{ maxHeight: `calc(2.1rem + ${rows.length * row + 2}px)` }}
       role="grid"
       aria-label="Deployments"
       aria-rowcount={rows.length + 1}
@@ -267,6 +268,6 @@ const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'r
 
 const Due = ({ at }: { at: string }) => (
   <>
-    next work <Time at={at} isToCome />
+    wakes <Time at={at} isToCome />
   </>
 );

@@ -35,8 +35,8 @@ export function StateShown({
   return (
     <span class="how-it-is">
       <StatePill look={state} icon={icon} word={word} />
-      {hasReason && <span class="reason"> · {reason}</span>}
-      {suspended && <span class="reason"> · paused</span>}
+      {hasReason && <span class="reason">{reason}</span>}
+      {suspended && <span class="reason">paused</span>}
     </span>
   );
 }

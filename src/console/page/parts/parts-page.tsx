@@ -51,8 +51,16 @@ const COLOURS = [
 const LONG =
   'Failed to pull image "registry.example/team/shop:9": rpc error: code = NotFound desc = failed to pull and unpack image: registry.example/team/shop:9: not found';
 
-const Group = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <section class="part">
+const Group = ({
+  name,
+  isWide = false,
+  children,
+}: {
+  name: string;
+  isWide?: boolean;
+  children: ComponentChildren;
+}) => (
+  <section class={isWide ? 'part wide' : 'part'}>
     <h2>{name}</h2>
     {children}
   </section>
@@ -99,15 +107,32 @@ const Fields = () => (
   </Group>
 );
 
-const Tables = () => (
-  <Group name="Tables">
+/** In a narrow place each row is a card. */
+const Tables = ({ name, isWide = false }: { name: string; isWide?: boolean }) => (
+  <Group name={name} isWide={isWide}>
     <Table
-      heads={['Name', 'State', 'Message']}
+      heads={['Name', 'State', 'Since', 'Message']}
       names="mono"
       sentences="Message"
       rows={[
-        { key: 1, cells: ['shop-1', 'serving', 'It answers requests.'] },
-        { key: 2, cells: ['shop-2', 'failed', <FoldedText text={LONG} />] },
+        {
+          key: 1,
+          cells: [
+            'shop-1',
+            <StatePill look="serving" icon="check" word="Serving" />,
+            '2 hours ago',
+            'It answers requests.',
+          ],
+        },
+        {
+          key: 2,
+          cells: [
+            'shop-2',
+            <StatePill look="failed" icon="cross" word="Failed" />,
+            '7 minutes ago',
+            <FoldedText text={LONG} />,
+          ],
+        },
       ]}
     />
     <Table class="differences" heads={['Field', 'Before', 'Now']}>
@@ -230,10 +255,11 @@ function PartsPage() {
       <h1>Parts</h1>
       <Buttons />
       <Fields />
-      <Tables />
+      <Tables name="Tables in a narrow place" />
       <Notices />
       <Cards />
       <Rest />
+      <Tables name="Tables" isWide />
       <Button label="Open the dialog" press={() => (isAsked.value = true)} />
       {isAsked.value && (
         <Dialog title="Delete shop" close={() => (isAsked.value = false)}>

@@ -9,6 +9,10 @@ import { createPreferences } from './preferences.ts';
 import { Router } from './router.ts';
 import { describeFailure } from '../api/failure-text.ts';
 
+/** Milliseconds for which a sentence is shown, and one that can be taken back. */
+const SHOWN_MS = 8000;
+const UNDO_MS = 20_000;
+
 /** The parts that the whole page shares. */
 export class ConsoleApp {
   readonly router = new Router();
@@ -23,8 +27,9 @@ export class ConsoleApp {
   readonly store = signal(new DeploymentsStore());
   /** A failure that nobody caught, as a sentence. */
   readonly fault = signal<string | undefined>(undefined);
-  /** A sentence that screen readers read, and that is shown for a while. */
+  /** A sentence that screen readers read, and that is shown for a while, with the way back where there is one. */
   readonly notice = signal('');
+  readonly undo = signal<(() => void) | undefined>(undefined);
   /** The time, every ten seconds. Relative times follow it. */
   readonly now = signal(Date.now());
   #following: AbortController | undefined;
@@ -64,10 +69,22 @@ export class ConsoleApp {
     return this.session.value?.role === 'write' || this.session.value?.role === 'admin';
   }
 
-  /** Shows a sentence for a while, and lets screen readers read it. */
-  announce(sentence: string): void {
+  /** Shows a sentence for a while, and lets screen readers read it. `undo` takes back what it tells. */
+  announce(sentence: string, undo?: () => void): void {
     this.notice.value = sentence;
-    setTimeout(() => this.notice.value === sentence && (this.notice.value = ''), 8000);
+    this.undo.value = undo;
+    setTimeout(
+      () => {
+        if (this.notice.value === sentence && this.undo.value === undo) this.dismiss();
+      },
+      undo === undefined ? SHOWN_MS : UNDO_MS,
+    );
+  }
+
+  /** Takes the shown sentence away. */
+  dismiss(): void {
+    this.notice.value = '';
+    this.undo.value = undefined;
   }
 
   #end(reason: string | undefined): void {

@@ -40,7 +40,7 @@ export function Shell({ rooms }: { rooms: Rooms }) {
 
 function Frame({ rooms }: { rooms: Rooms }) {
   const app = useApp();
-  const { router, notice, fault } = app;
+  const { router, fault } = app;
   const isHelping = useSignal(false);
   const isJumping = useSignal(false);
   useKeys({
@@ -80,12 +80,26 @@ function Frame({ rooms }: { rooms: Rooms }) {
           <Places rooms={rooms} />
         </div>
       </div>
-      <p class={notice.value === '' ? 'unseen' : 'notice'} role="status">
-        {notice.value}
-      </p>
+      <Notice />
       {isJumping.value && <rooms.Jump close={() => (isJumping.value = false)} />}
       {isHelping.value && <Help close={() => (isHelping.value = false)} />}
     </>
+  );
+}
+
+function Notice() {
+  const app = useApp();
+  const { value: sentence } = app.notice;
+  const { value: undo } = app.undo;
+  const takeBack = (): void => {
+    app.dismiss();
+    undo?.();
+  };
+  return (
+    <div class={sentence === '' ? 'unseen' : 'notice'} role="status">
+      <span>{sentence}</span>
+      {undo !== undefined && <Button label="Undo" press={takeBack} />}
+    </div>
   );
 }
 

@@ -30,7 +30,9 @@ export function SignIn() {
   };
   return (
     <main class="sign-in">
-      <Icon name="layers" />
+      <p class="brand">
+        <Icon name="layers" /> gx
+      </p>
       <h1 tabIndex={-1}>Sign in</h1>
       <p class="quiet">
         This is the console of gx-platform. The administrator of the platform makes API keys, by the

@@ -2,6 +2,7 @@ import { useSignal, type Signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Button } from '../shell/controls.tsx';
+import { CopyButton } from '../shell/copy-button.tsx';
 import { Icon } from '../shell/icon.tsx';
 import { Chat } from './chat/chat.tsx';
 import { ChatSession } from './chat/chat-session.ts';
@@ -51,7 +52,7 @@ export function StudioFrame() {
       class={`studio shows-${pane.value}${isSplit ? ' split' : ''}`}
       style={{ '--inspector': `${width}px` }}
     >
-      <PaneSwitch pane={pane} hasInspector={List === undefined} />
+      <PaneSwitch pane={pane} list={List === undefined ? undefined : section} />
       <ThreadsPane section={section} turns={session?.turns.value ?? 0} />
       {List !== undefined && (
         <div class="talk records" tabIndex={0} role="group" aria-label="Records of the agent">
@@ -72,10 +73,10 @@ export function StudioFrame() {
   );
 }
 
-/** Where the page is narrow: the pane that is shown. */
-function PaneSwitch({ pane, hasInspector }: { pane: Signal<Pane>; hasInspector: boolean }) {
+/** Where the page is narrow: the pane that is shown. `list`: the list that stands in place of a conversation. */
+function PaneSwitch({ pane, list }: { pane: Signal<Pane>; list: string | undefined }) {
   const shown = (Object.keys(PANES) as Pane[]).filter(
-    (name) => name !== 'inspector' || hasInspector,
+    (name) => name !== 'inspector' || list === undefined,
   );
   return (
     <div class="pane-switch" role="group" aria-label="Panes">
@@ -84,7 +85,11 @@ function PaneSwitch({ pane, hasInspector }: { pane: Signal<Pane>; hasInspector: 
           key={name}
           class="plain"
           aria-pressed={pane.value === name}
-          label={PANES[name]}
+          label={
+            name === 'talk' && list !== undefined
+              ? `${list.slice(0, 1).toUpperCase()}${list.slice(1)}`
+              : PANES[name]
+          }
           press={() => (pane.value = name)}
         />
       ))}
@@ -93,8 +98,6 @@ function PaneSwitch({ pane, hasInspector }: { pane: Signal<Pane>; hasInspector: 
 }
 
 const LONGEST_TITLE = 90;
-/** Letters of a title beside which the id of the thread has room. */
-const BESIDE_ID = 40;
 
 function TalkHead({ session, look }: { session: ChatSession; look: Signal<InspectorLook> }) {
   const { value: thread } = session.thread;
@@ -108,10 +111,14 @@ function TalkHead({ session, look }: { session: ChatSession; look: Signal<Inspec
   return (
     <header class="talk-head">
       <h2>{thread === undefined ? 'New chat' : title.slice(0, LONGEST_TITLE)}</h2>
-      {thread !== undefined && title.length < BESIDE_ID && (
-        <span class="mono quiet" title="The id of the thread">
-          {thread}
-        </span>
+      {thread !== undefined && (
+        <CopyButton
+          text={thread}
+          class="plain quiet"
+          aria-label="Copy the id of the thread"
+          title={`Copy the id: ${thread}`}
+          label={<Icon name="copy" />}
+        />
       )}
       <Button
         class="plain"

@@ -147,6 +147,16 @@ export const UnmatchedPushShown = Type.Object(
 export const DeploymentDetails = Type.Object({
   ...summaryFields,
   conditions: Type.Array(Condition),
+  candidate: buildNullableSchema(
+    Type.Object(
+      {
+        revision_id: buildNullableSchema(buildUuidSchema('The revision; null: it was deleted.')),
+        share: Type.Integer({ description: 'Percentage of new threads that go to it.' }),
+        since: buildDateTimeSchema('When it got this share.'),
+      },
+      { description: 'The new revision that gets a share of the new threads; null: none.' },
+    ),
+  ),
   lifecycle: Lifecycle,
   database: Type.Object({
     external: Type.Boolean({ description: "Whether it is the user's own database." }),

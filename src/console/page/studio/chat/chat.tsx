@@ -244,8 +244,11 @@ function Nested({ nested: { within, messages } }: { nested: NestedMessages }) {
           <Icon name="layers" /> {names.join(' › ')}
         </summary>
         <ol class="messages">
-          {toShownMessages(messages).map((message, index) => (
-            <li key={`${index} ${message.key}`}>
+          {toShownMessages(messages).map((message, index, all) => (
+            <li
+              key={`${index} ${message.key}`}
+              class={all[index - 1]?.who === message.who ? 'same' : undefined}
+            >
               <MessageShown message={message} />
             </li>
           ))}

@@ -69,10 +69,13 @@ export function GraphPanel({ session }: { session: ChatSession }) {
   );
 }
 
-const EdgeShown = ({ edge: { path, isConditional, label } }: { edge: PlacedEdge }) => (
-  <path class={isConditional ? 'edge conditional' : 'edge'} d={path}>
-    {label !== '' && <title>{label}</title>}
-  </path>
+const EdgeShown = ({ edge: { path, tip, isConditional, label } }: { edge: PlacedEdge }) => (
+  <>
+    <path class={isConditional ? 'edge conditional' : 'edge'} d={path}>
+      {label !== '' && <title>{label}</title>}
+    </path>
+    <path class="tip" d={tip} />
+  </>
 );
 
 const LETTERS = 32;
@@ -109,7 +112,9 @@ function NodeShown({
       {isStop && <circle cx={x + 4} cy={y + 4} r={5} />}
     </>
   );
-  const kind = `node ${getNodeState(work)}${session.next.value.includes(id) && !session.isBusy.value ? ' next' : ''}`;
+  const isNext = session.next.value.includes(id) && !session.isBusy.value;
+  const nextState = session.live.value.error === undefined ? 'next' : 'failed';
+  const kind = `node ${isNext ? nextState : getNodeState(work)}`;
   if (!mayAct || !mayStop(id))
     return (
       <g class={kind} data-node={id}>

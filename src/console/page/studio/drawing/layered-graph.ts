@@ -7,8 +7,8 @@ export type GraphEdge = { from: string; to: string; isConditional: boolean; labe
 export type DrawnGraph = { nodes: readonly GraphNode[]; edges: readonly GraphEdge[] };
 
 export type PlacedNode = GraphNode & { x: number; y: number; width: number; height: number };
-/** The line of an edge, as the commands of an SVG path. */
-export type PlacedEdge = GraphEdge & { path: string; isBack: boolean };
+/** The line of an edge and the tip of its arrow, as the commands of SVG paths. */
+export type PlacedEdge = GraphEdge & { path: string; tip: string; isBack: boolean };
 /** The box around the nodes of a subgraph. */
 export type PlacedBox = {
   id: string;
@@ -32,6 +32,10 @@ const GAP = 28;
 const EDGE = 24;
 const LETTER = 7.6;
 const SWEEPS = 6;
+/** The width of the gap that an edge has in a layer which it passes, and how many gaps there are at most. */
+const GAP_OF_EDGE = 12;
+const MOST_GAPS = 2000;
+const TIP = { length: 7, half: 3.5 };
 
 /** Returns the names of the subgraphs that a node is in, from the outside in. `a:b:c` is a node of `b` in `a`. */
 export const listGroups = (id: string): string[] =>
@@ -111,6 +115,32 @@ function sortLayers(layers: string[][], forward: readonly GraphEdge[]): string[]
   return rows;
 }
 
+/** A place in a layer through which an edge passes, so that it crosses no node there. */
+type EdgeGap = { id: string; layer: number };
+
+/** No node has such an id: those of an answer are texts without a null. */
+const buildGapId = (edge: number, layer: number): string => `\0${edge} ${layer}`;
+
+/** Returns the gaps of the edges that pass layers. A graph with very many of them has straight lines. */
+function buildGaps(
+  forward: readonly GraphEdge[],
+  layer: ReadonlyMap<string, number>,
+): Map<GraphEdge, EdgeGap[]> {
+  const found = forward.map((edge, index) => {
+    const [from, to] = [layer.get(edge.from) ?? 0, layer.get(edge.to) ?? 0];
+    const passed = Array.from({ length: Math.max(0, to - from - 1) }, (_, at) => from + at + 1);
+    return [edge, passed.map((at) => ({ id: buildGapId(index, at), layer: at }))] as const;
+  });
+  const count = found.reduce((sum, [, gaps]) => sum + gaps.length, 0);
+  return new Map(count > MOST_GAPS ? [] : found);
+}
+
+/** Returns an edge as the pieces between its gaps. */
+function splitEdge(edge: GraphEdge, gaps: readonly EdgeGap[]): GraphEdge[] {
+  const stops = [edge.from, ...gaps.map(({ id }) => id), edge.to];
+  return stops.slice(1).map((to, at) => ({ ...edge, from: stops[at] ?? edge.from, to }));
+}
+
 /** Returns where everything of a graph stands. */
 export function buildPlacedGraph(given: DrawnGraph): PlacedGraph {
   const known = new Set(given.nodes.map(({ id }) => id));
@@ -122,18 +152,27 @@ export function buildPlacedGraph(given: DrawnGraph): PlacedGraph {
   const forward = graph.edges.filter((edge) => !back.has(edge) && edge.from !== edge.to);
   const layer = measureLayers(graph, forward);
   const last = Math.max(0, ...layer.values());
-  const rows = Array.from({ length: last + 1 }, (_, at) =>
-    graph.nodes.filter(({ id }) => layer.get(id) === at).map(({ id }) => id),
-  );
-  const nodes = buildPlacedNodes(graph.nodes, sortLayers(rows, forward));
-  const boxes = buildBoxes([...nodes.values()]);
+  const gaps = buildGaps(forward, layer);
+  const passed = [...gaps.values()].flat();
+  const rows = Array.from({ length: last + 1 }, (_, at) => [
+    ...graph.nodes.filter(({ id }) => layer.get(id) === at).map(({ id }) => id),
+    ...passed.filter((gap) => gap.layer === at).map(({ id }) => id),
+  ]);
+  const pieces = forward.flatMap((edge) => splitEdge(edge, gaps.get(edge) ?? []));
+  const placed = buildPlacedNodes(graph.nodes, sortLayers(rows, pieces));
+  const nodes = [...placed.values()].filter(({ id }) => known.has(id));
+  const boxes = buildBoxes(nodes);
   const lines = graph.edges.map((edge) =>
-    buildEdge(edge, back.has(edge) || edge.from === edge.to, nodes),
+    buildEdge(edge, {
+      isBack: back.has(edge) || edge.from === edge.to,
+      gaps: gaps.get(edge) ?? [],
+      nodes: placed,
+    }),
   );
-  const right = Math.max(0, ...[...nodes.values(), ...boxes].map(({ x, width }) => x + width));
+  const right = Math.max(0, ...[...placed.values(), ...boxes].map(({ x, width }) => x + width));
   const hasBack = lines.some(({ isBack }) => isBack);
   return {
-    nodes: [...nodes.values()],
+    nodes,
     edges: lines,
     boxes,
     width: right + EDGE + (hasBack ? GAP : 0),
@@ -143,8 +182,12 @@ export function buildPlacedGraph(given: DrawnGraph): PlacedGraph {
 
 function buildPlacedNodes(nodes: readonly GraphNode[], rows: string[][]): Map<string, PlacedNode> {
   const labels = new Map(nodes.map(({ id, label }) => [id, label]));
-  const measureWidth = (id: string): number =>
-    Math.max(70, (labels.get(id) ?? id).slice(0, 32).length * LETTER + 26);
+  const measureWidth = (id: string): number => {
+    const label = labels.get(id);
+    return label === undefined
+      ? GAP_OF_EDGE
+      : Math.max(70, label.slice(0, 32).length * LETTER + 26);
+  };
   const lengths = rows.map((row) => row.reduce((sum, id) => sum + measureWidth(id) + GAP, -GAP));
   const widest = Math.max(0, ...lengths);
   const found = new Map<string, PlacedNode>();
@@ -179,37 +222,48 @@ function buildBoxes(nodes: readonly PlacedNode[]): PlacedBox[] {
   });
 }
 
-function buildEdge(
-  edge: GraphEdge,
-  isBack: boolean,
-  nodes: ReadonlyMap<string, PlacedNode>,
-): PlacedEdge {
+type EdgeCourse = {
+  isBack: boolean;
+  gaps: readonly EdgeGap[];
+  nodes: ReadonlyMap<string, PlacedNode>;
+};
+
+function buildEdge(edge: GraphEdge, { isBack, gaps, nodes }: EdgeCourse): PlacedEdge {
   const from = nodes.get(edge.from);
   const to = nodes.get(edge.to);
-  if (from === undefined || to === undefined) return { ...edge, isBack, path: '' };
+  if (from === undefined || to === undefined) return { ...edge, isBack, path: '', tip: '' };
   if (isBack) {
     // It runs on the side on which it begins, so that it crosses no node of its layer.
     const isLeft = from.x + from.width / 2 < to.x + to.width / 2;
     const [begin, end] = isLeft ? [from.x, to.x] : [from.x + from.width, to.x + to.width];
     const side = isLeft ? Math.max(2, Math.min(begin, end) - GAP) : Math.max(begin, end) + GAP;
     const [top, bottom] = [to.y + to.height / 2, from.y + from.height / 2];
+    const back = (isLeft ? -1 : 1) * TIP.length;
     return {
       ...edge,
       isBack,
+      tip: `M${end} ${top}l${back} ${-TIP.half}v${2 * TIP.half}z`,
       path: `M${begin} ${bottom} C${side} ${bottom} ${side} ${bottom} ${side} ${(top + bottom) / 2} C${side} ${top} ${side} ${top} ${end} ${top}`,
     };
   }
-  const [x1, y1, x2, y2] = [
-    from.x + from.width / 2,
-    from.y + from.height,
-    to.x + to.width / 2,
-    to.y,
+  const stops = [
+    from,
+    ...gaps.map(({ id }) => nodes.get(id)).filter((one) => one !== undefined),
+    to,
   ];
-  const bend = (y2 - y1) / 2;
+  const curves = stops.slice(1).map((end, at) => {
+    const begin = stops[at] ?? from;
+    const [x1, y1] = [begin.x + begin.width / 2, begin.y + begin.height];
+    const [x2, y2] = [end.x + end.width / 2, end.y];
+    const bend = (y2 - y1) / 2;
+    return `${at === 0 ? 'M' : 'L'}${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`;
+  });
+  const [x, y] = [to.x + to.width / 2, to.y];
   return {
     ...edge,
     isBack,
-    path: `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`,
+    tip: `M${x} ${y}l${-TIP.half} ${-TIP.length}h${2 * TIP.half}z`,
+    path: curves.join(' '),
   };
 }
 

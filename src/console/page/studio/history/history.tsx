@@ -148,7 +148,7 @@ function OtherAssistant({ travel, isOff }: { travel: TimeTravel; isOff: boolean 
   const others = assistants.map(
     ({ id, name, graph }) => [id, name === graph ? name : `${name} (${graph})`] as const,
   );
-  const options = [['', "the thread's own assistant"] as const, ...others];
+  const options = [['', 'the same assistant'] as const, ...others];
   const { value } = travel.assistant;
   return (
     <Select
@@ -298,7 +298,7 @@ function StepOfCheckpoint({
     return (
       <>
         <span>{words}</span>
-        {made.next.length > 0 && <span class="quiet">next {formatNames(made.next)}</span>}
+        {made.next.length > 0 && <span class="quiet">then {formatNames(made.next)}</span>}
       </>
     );
   const took = Date.parse(made.madeAt) - Date.parse(parent?.madeAt ?? '');

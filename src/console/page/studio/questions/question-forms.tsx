@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { FieldsShown } from '../forms/fields-shown.tsx';
-import { readFormFields } from '../forms/schema-fields.ts';
+import { parseJson, readFormFields } from '../forms/schema-fields.ts';
 import { readAnswerFields } from '../agent-answers.ts';
 import { trimShownText } from '../shown-messages.ts';
 import { formatState } from '../state-text.ts';
@@ -197,6 +197,50 @@ function Arguments({ value }: { value: unknown }) {
   );
 }
 
+/** The arguments of a call while they are changed: a field for each where all are texts, else JSON. */
+function EditedArguments({ args, change }: { args: string; change: (args: string) => void }) {
+  const read = parseJson(args);
+  const fields = Object.entries(readAnswerFields('value' in read ? read.value : undefined));
+  const isPlain =
+    fields.length > 0 &&
+    fields.length <= MOST_ARGUMENTS &&
+    fields.every(([, one]) => typeof one === 'string');
+  if (!isPlain)
+    return (
+      <label class="field">
+        <span>Arguments, as JSON</span>
+        <textarea
+          rows={6}
+          class="mono"
+          value={args}
+          onInput={({ currentTarget }) => change(currentTarget.value)}
+        />
+      </label>
+    );
+  const put = (at: number, text: string): void =>
+    change(
+      JSON.stringify(
+        Object.fromEntries(fields.with(at, [fields[at]?.[0] ?? '', text])),
+        undefined,
+        2,
+      ),
+    );
+  return (
+    <div class="arguments">
+      {fields.map(([name, text], at) => (
+        <label key={name}>
+          <span class="quiet">{name.slice(0, LONGEST_NAME)}</span>
+          <textarea
+            rows={1}
+            value={String(text)}
+            onInput={({ currentTarget }) => put(at, currentTarget.value)}
+          />
+        </label>
+      ))}
+    </div>
+  );
+}
+
 function ActionShown({
   action: { name, args, description, allowed },
   draft,
@@ -208,7 +252,14 @@ function ActionShown({
     <fieldset>
       <legend>{name === '' ? 'Waiting for your decision' : name}</legend>
       {description !== '' && <p>{description}</p>}
-      <Arguments value={args} />
+      {draft.kind === 'edit' ? (
+        <EditedArguments
+          args={draft.args}
+          change={(edited) => change({ ...draft, args: edited })}
+        />
+      ) : (
+        <Arguments value={args} />
+      )}
       <div
         class="decisions"
         role="radiogroup"
@@ -226,17 +277,6 @@ function ActionShown({
           </label>
         ))}
       </div>
-      {draft.kind === 'edit' && (
-        <label class="field">
-          <span>Arguments, as JSON</span>
-          <textarea
-            rows={6}
-            class="mono"
-            value={draft.args}
-            onInput={({ currentTarget }) => change({ ...draft, args: currentTarget.value })}
-          />
-        </label>
-      )}
       {(draft.kind === 'reject' || draft.kind === 'respond') && (
         <label class="field">
           <span>{draft.kind === 'reject' ? 'Reason, for the agent' : 'Answer, for the agent'}</span>

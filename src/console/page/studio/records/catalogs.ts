@@ -1,10 +1,11 @@
 import { toText, type Fields } from '../agent-answers.ts';
+import type { IconName } from '../../shell/icons.ts';
 import { describeUsage } from '../usage-text.ts';
 
 /* The lists that an agent has besides its threads: how each is asked for, and the columns of its table. */
 
-/** The content of a cell of a table: a text, or a time. */
-export type RecordCell = { text: string } | { time: string };
+/** The content of a cell of a table: a text, or a time. A status has a sign. */
+export type RecordCell = { text: string; icon?: IconName | undefined } | { time: string };
 
 /** A column of a table. It sees the short fields of a record. */
 export type RecordColumn = { head: string; cell: (fields: Fields) => RecordCell };
@@ -132,6 +133,15 @@ export function describeWebhook(status: unknown): string {
   return `${toText(state)}${after}${toText(error) === '' ? '' : `: ${toText(error)}`}`;
 }
 
+const STATUS_ICONS = new Map<string, IconName>([
+  ['success', 'check'],
+  ['error', 'cross'],
+  ['timeout', 'clock'],
+  ['interrupted', 'person'],
+  ['pending', 'clock'],
+  ['running', 'turn'],
+]);
+
 const RUN_FIELDS = [
   'run_id',
   'status',
@@ -151,7 +161,10 @@ export const runCatalog = (thread: string): Catalog => ({
   isPaged: true,
   columns: [
     buildTextColumn('Run', 'run_id'),
-    buildTextColumn('Status', 'status'),
+    {
+      head: 'Status',
+      cell: ({ status }) => ({ text: formatShort(status), icon: STATUS_ICONS.get(toText(status)) }),
+    },
     buildTimeColumn('Begun', 'created_at'),
     buildTimeColumn('Changed', 'updated_at'),
     buildTextColumn('Assistant', 'assistant_id'),

@@ -12,6 +12,7 @@ import { readRecords, RECORDS_ON_PAGE } from './read-records.ts';
 import { ReadShown } from './read-shown.tsx';
 import { useRead } from './use-read.ts';
 import { Button, EmptyState } from '../../shell/controls.tsx';
+import { Icon } from '../../shell/icon.tsx';
 
 /** `more` shows what else there is about a record. */
 type RecordListProps = {
@@ -89,9 +90,19 @@ function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTa
 /** Letters of a text in a table. All of it stands with the record. */
 const IN_CELL = 200;
 
+/** A cell without content, which a narrow table leaves out. */
+const NOTHING = <span class="nothing">-</span>;
+
 function CellShown({ cell }: { cell: RecordCell }) {
-  if ('time' in cell) return cell.time === '' ? <span>-</span> : <Time at={cell.time} isToCome />;
-  if (cell.text === '') return <span>-</span>;
+  if ('time' in cell) return cell.time === '' ? NOTHING : <Time at={cell.time} isToCome />;
+  if (cell.text === '') return NOTHING;
+  if (cell.icon !== undefined)
+    return (
+      <span class={`sign ${cell.text === 'success' ? 'done' : cell.text}`}>
+        <Icon name={cell.icon} turns={cell.icon === 'turn'} />
+        {cell.text}
+      </span>
+    );
   return <bdi>{cell.text.length > IN_CELL ? `${cell.text.slice(0, IN_CELL)} …` : cell.text}</bdi>;
 }
 
