@@ -1,6 +1,14 @@
 import type { Message } from '@a2a-js/sdk';
 import { Problem, Rejected } from '../../errors.ts';
-import { answerMeant, type AskedQuestion } from '../runs/making/asked.ts';
+import {
+  buildDecidedAnswer,
+  DECISIONS,
+  listAskedActions,
+  parseFreeAnswer,
+  readQuestion,
+  type DecisionKind,
+} from '../../schema/agent/question-shapes.ts';
+import type { AskedQuestion } from '../runs/making/asked.ts';
 import { buildFileBlock, type ContentFile } from '../runs/making/content-files.ts';
 import { canTakeFile, type Takes } from './agent-card.ts';
 import { type Json, isObject } from '../../schema/json.ts';
@@ -104,14 +112,42 @@ export function readAnswers(message: Message, questions: AskedQuestion[]): Json 
   if (files.length > 0)
     rejectUnsupported(`message.parts.${files[0]}: an answer must be text or data, not a file.`);
   const ids = questions.map(({ id }) => id);
+  const [only] = questions;
   if (data.length > 1 || (data.length === 1 && texts.length > 0))
     throw new Rejected('message.parts: an answer is either text or one data part.');
   const [given] = data;
-  if (ids.length === 1)
-    return { [ids[0]!]: data.length === 1 ? given : answerMeant(texts.join('\n')) };
+  if (only !== undefined && ids.length === 1)
+    return { [only.id]: data.length === 1 ? given : readTextAnswer(only, texts.join('\n')) };
   if (!isObject(given) || !ids.every((id) => Object.hasOwn(given, id)))
     throw new Rejected(
       `message.parts: the task asks several questions: send one data part with an answer for each of ${ids.join(', ')}.`,
     );
   return Object.fromEntries(ids.map((id) => [id, given[id]]));
+}
+
+/** Words of people for decisions, beside the decisions' own. */
+const SPOKEN: Record<string, DecisionKind> = {
+  ...Object.fromEntries(DECISIONS.map((kind) => [kind, kind])),
+  accept: 'approve',
+  ok: 'approve',
+  yes: 'approve',
+  ignore: 'reject',
+  no: 'reject',
+};
+
+/** Returns the answer that a text is: a decision, where the question is about one call, or else as it is meant. */
+function readTextAnswer(question: AskedQuestion, text: string): unknown {
+  const asked = readQuestion(question);
+  const [action, ...others] = listAskedActions(asked);
+  const meant = parseFreeAnswer(text);
+  if (action === undefined || others.length > 0 || typeof meant !== 'string') return meant;
+  const [, word = '', message = ''] = /^\s*(\w+)\s*(?:[:,.!]\s*([\s\S]*))?$/.exec(meant) ?? [];
+  const kind = SPOKEN[word.toLowerCase()];
+  if (kind !== undefined && kind !== 'edit' && action.allowed.includes(kind))
+    return buildDecidedAnswer(asked, [{ kind, message }]);
+  if (action.allowed.includes('respond'))
+    return buildDecidedAnswer(asked, [{ kind: 'respond', message: meant }]);
+  throw new Rejected(
+    `message.parts: the task asks for a decision about ${action.name}: answer with one of ${action.allowed.join(', ')}, or with a data part that is the whole answer.`,
+  );
 }

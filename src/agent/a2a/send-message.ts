@@ -12,7 +12,8 @@ import { createRun, type CreatedRun } from '../runs/making/create-run.ts';
 import type { Hears } from '../stream/bus.ts';
 import type { Takes } from './agent-card.ts';
 import { readAnswers, buildGraphInput } from './message-parts.ts';
-import { listQuestions, toTaskState, type TaskFacts } from './task-form.ts';
+import { toTaskState, type TaskFacts } from './task-form.ts';
+import { listThreadQuestions } from '../runs/making/asked.ts';
 import { permitThreads, buildTaskId, toFoundTask, type FoundTask } from './tasks.ts';
 
 /** The request that a message came in, and the assistant that it is for. */
@@ -112,7 +113,7 @@ const buildFirstRun = (
 
 /** A graph that stops without a question goes on with nothing. */
 function buildNextRun(message: Message, { run }: FoundTask): Partial<RunCreate> {
-  const questions = listQuestions(run.interrupts);
+  const questions = listThreadQuestions(run.interrupts);
   const given =
     questions.length === 0
       ? { input: null }

@@ -1,5 +1,5 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
-import type { AskedQuestion } from '../runs/making/asked.ts';
+import { listThreadQuestions } from '../runs/making/asked.ts';
 import { readLastContent, type ContentPart } from '../runs/making/content-files.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
@@ -30,12 +30,6 @@ export type TaskFacts = {
   };
   state: unknown;
 };
-
-/** Returns the questions that a thread's interrupts are. */
-export const listQuestions = (interrupts: Json): AskedQuestion[] =>
-  (Object.values(interrupts).flat() as Partial<AskedQuestion>[]).flatMap(({ id, value }) =>
-    id === undefined ? [] : [{ id, value }],
-  );
 
 export const toTaskState = ({ status, waits }: TaskFacts['run']): StateOfTask =>
   waits ? 'INPUT_REQUIRED' : OF_STATUS[status];
@@ -103,11 +97,14 @@ export function updateUnderWay({ id, run }: TaskFacts, words: string | undefined
 /** Returns the agent's message about the task's state: its questions, or why it failed. */
 function describeState({ status, waits, error, interrupts }: TaskFacts['run']): Part[] {
   if (waits) {
-    const asked = listQuestions(interrupts);
+    const asked = listThreadQuestions(interrupts);
     if (asked.length === 0)
       return [{ text: 'The agent has paused, and continues with the next message.' }];
-    return asked.flatMap(({ id, value }): Part[] => {
-      const metadata = { interrupt_id: id };
+    return asked.flatMap(({ id, value, response_schema }): Part[] => {
+      const metadata = {
+        interrupt_id: id,
+        ...(response_schema !== undefined && { response_schema }),
+      };
       if (typeof value === 'string') return [{ text: value, metadata }];
       return [
         { text: JSON.stringify(value), metadata },

@@ -1,33 +1,17 @@
 import type { AgUiResume } from '../../schema/agent/ag-ui.ts';
 import { isObject, type Json } from '../../schema/json.ts';
+import { listThreadQuestions, type AskedQuestion } from '../runs/making/asked.ts';
+import {
+  buildDecidedAnswer,
+  listAskedActions,
+  readQuestion,
+} from '../../schema/agent/question-shapes.ts';
 import { findOpenCalls } from './messages.ts';
 
 /* Questions that a thread waits at, as interrupts of AG-UI, and the answers to them as a command of LangGraph. */
 
-type Question = { id: string; value: unknown };
-
 /** Stands in the id of an interrupt for a graph that stopped before or behind a node, without a question. */
 const BREAKPOINT = 'breakpoint:';
-
-/** Returns the questions of a thread, as its row has them by task. */
-export const readQuestions = (interrupts: Json): Question[] =>
-  Object.values(interrupts).flatMap((some) =>
-    (Array.isArray(some) ? some : []).flatMap((one: unknown) =>
-      isObject(one) && typeof one['id'] === 'string'
-        ? [{ id: one['id'], value: one['value'] ?? null }]
-        : [],
-    ),
-  );
-
-/** An action that LangChain's human-in-the-loop middleware asks about. */
-type ActionRequest = { name?: unknown; action?: unknown; description?: unknown };
-
-function readActions(value: unknown): ActionRequest[] {
-  const actions = isObject(value)
-    ? (value['action_requests'] ?? value['actionRequests'])
-    : undefined;
-  return Array.isArray(actions) ? (actions as unknown[]).filter(isObject) : [];
-}
 
 const findText = (...values: unknown[]): string | undefined =>
   values.find((value): value is string => typeof value === 'string' && value !== '');
@@ -54,14 +38,14 @@ const buildDecisionsSchema = (count: number): Json => ({
   },
 });
 
-function buildInterrupt({ id, value }: Question, messages: Json[]): Json {
+function buildInterrupt(question: AskedQuestion, messages: Json[]): Json {
+  const { id, value } = question;
   const fields = isObject(value) ? value : {};
-  const actions = readActions(value);
+  const asked = readQuestion(question);
+  const actions = listAskedActions(asked);
   const [only] = actions;
-  const calls = findOpenCalls(messages).filter(({ name }) => name === (only?.name ?? only?.action));
-  const descriptions = actions.flatMap(({ description }) =>
-    typeof description === 'string' ? [description] : [],
-  );
+  const calls = findOpenCalls(messages).filter(({ name }) => name === only?.name);
+  const descriptions = actions.map(({ description }) => description).filter((text) => text !== '');
   const message = findText(
     fields['message'],
     fields['question'],
@@ -73,10 +57,10 @@ function buildInterrupt({ id, value }: Question, messages: Json[]): Json {
     fields['tool_call_id'],
     actions.length === 1 && calls.length === 1 ? calls[0]!.id : undefined,
   );
-  const given = fields['responseSchema'] ?? fields['response_schema'];
+  const given = question.response_schema ?? fields['responseSchema'] ?? fields['response_schema'];
   const responseSchema = isObject(given)
     ? given
-    : actions.length > 0
+    : asked.kind === 'decisions'
       ? buildDecisionsSchema(actions.length)
       : undefined;
   const expiresAt = findText(fields['expiresAt'], fields['expires_at']);
@@ -99,7 +83,7 @@ export function buildInterrupts(
   interrupts: Json,
   { messages, next }: { messages: Json[]; next: string[] },
 ): Json[] {
-  const questions = readQuestions(interrupts);
+  const questions = listThreadQuestions(interrupts);
   if (questions.length > 0) return questions.map((question) => buildInterrupt(question, messages));
   const node = next[0] ?? 'next';
   return [
@@ -123,7 +107,7 @@ export function buildAnswers(
   entries: readonly AgUiResume[],
   interrupts: Json,
 ): { resume: Json } | undefined {
-  const questions = new Map(readQuestions(interrupts).map(({ id, value }) => [id, value]));
+  const questions = new Map(listThreadQuestions(interrupts).map((one) => [one.id, one]));
   const answers = entries
     .filter(({ interruptId }) => questions.has(interruptId))
     .map(({ interruptId, status, payload }): [string, unknown] => [
@@ -136,14 +120,15 @@ export function buildAnswers(
 }
 
 /** Returns the answer of somebody who does not want to answer: a refusal of each action, or that of the bridge. */
-function buildRefusal(interruptId: string, question: unknown): Json {
-  const actions = readActions(question);
-  if (actions.length > 0)
-    return {
-      decisions: actions.map(() => ({
-        type: 'reject',
-        message: 'The user cancelled this action.',
-      })),
-    };
+function buildRefusal(interruptId: string, question: AskedQuestion | undefined): unknown {
+  const asked = readQuestion(question ?? { value: null });
+  const actions = listAskedActions(asked);
+  if (actions.length > 0) {
+    const message = 'The user cancelled this action.';
+    return buildDecidedAnswer(
+      asked,
+      actions.map(() => ({ kind: 'reject', message })),
+    );
+  }
   return { __agui_cancelled__: true, interrupt_id: interruptId };
 }

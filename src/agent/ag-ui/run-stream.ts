@@ -15,7 +15,8 @@ import type { NamedThread } from './pinned-thread.ts';
 import { loadThreadState } from './pinned-thread.ts';
 import type { AgUiEvent, RunOutcome } from './events.ts';
 import { AgUiFold, type ClientView } from './fold.ts';
-import { buildInterrupts, readQuestions } from './interrupts.ts';
+import { buildInterrupts } from './interrupts.ts';
+import { listThreadQuestions } from '../runs/making/asked.ts';
 import {
   buildClientMessages,
   buildToolMessageId,
@@ -145,7 +146,7 @@ async function readInterrupts(
   { thread_id, values, interrupts }: Thread,
 ): Promise<Json[]> {
   const messages = readMessages(values);
-  if (readQuestions(interrupts).length > 0)
+  if (listThreadQuestions(interrupts).length > 0)
     return buildInterrupts(interrupts, { messages, next: [] });
   const { next } = await loadThreadState(deps, thread_id);
   return buildInterrupts(interrupts, { messages, next });

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isUnfinished, type RunError, type RunStatus } from '../../schema/agent/run.ts';
 import { parseJsonText, type JsonText } from '../../schema/wire/wall/json-text.ts';
-import type { AskedQuestion } from '../runs/making/asked.ts';
+import { listAskedQuestions, type AskedQuestion } from '../runs/making/asked.ts';
 import {
   readContentFile,
   readLastContent,
@@ -29,8 +29,8 @@ export function parseRunEnd(text: JsonText, status: RunStatus | undefined): Ende
   if (state['__error__'] !== undefined)
     return { kind: 'failed', error: state['__error__'] as RunError };
   if (status !== 'success') return { kind: 'failed', error: STOPPED };
-  const asked = (state['__interrupt__'] ?? []) as Partial<AskedQuestion>[];
-  const questions = asked.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+  const asked = state['__interrupt__'];
+  const questions = listAskedQuestions(Array.isArray(asked) ? asked : []);
   return questions.length > 0 ? { kind: 'asks', state, questions } : { kind: 'done', state, text };
 }
 

@@ -30,10 +30,10 @@ import {
   buildFirstDraft,
 } from '../../../src/console/page/studio/questions/drafts.ts';
 import {
-  readQuestion,
   listThreadQuestions,
   resumeWith,
 } from '../../../src/console/page/studio/questions/questions.ts';
+import { readQuestion } from '../../../src/schema/agent/question-shapes.ts';
 
 const event = (kind: string, data: unknown, within = ''): RunStreamEvent => ({
   kind,
@@ -156,12 +156,16 @@ describe('events of a run', () => {
 describe('a question', () => {
   test('in Python and in JavaScript is answered in the same spelling', () => {
     const python = readQuestion({
-      action_requests: [{ name: 'a', args: {} }],
-      review_configs: [{ action_name: 'a', allowed_decisions: ['edit'] }],
+      value: {
+        action_requests: [{ name: 'a', args: {} }],
+        review_configs: [{ action_name: 'a', allowed_decisions: ['edit'] }],
+      },
     });
     const javascript = readQuestion({
-      actionRequests: [{ name: 'a', args: {} }],
-      reviewConfigs: [{ actionName: 'a', allowedDecisions: ['edit'] }],
+      value: {
+        actionRequests: [{ name: 'a', args: {} }],
+        reviewConfigs: [{ actionName: 'a', allowedDecisions: ['edit'] }],
+      },
     });
     expect(buildDraftedAnswer(python, buildFirstDraft(python))).toEqual({
       answer: { decisions: [{ type: 'edit', edited_action: { name: 'a', args: {} } }] },
@@ -178,12 +182,12 @@ describe('a question', () => {
     ['{"a":1}', { a: 1 }],
     ['{broken', '{broken'],
   ])('of no known shape takes %s as %j', (text, answer) => {
-    const asked = readQuestion('Go on?');
+    const asked = readQuestion({ value: 'Go on?' });
     expect(buildDraftedAnswer(asked, { ...buildFirstDraft(asked), text })).toEqual({ answer });
   });
 
   test('whose schema no form can be made of takes JSON', () => {
-    const asked = readQuestion({ message: 'm', requestedSchema: { type: 'array' } });
+    const asked = readQuestion({ value: { message: 'm', requestedSchema: { type: 'array' } } });
     expect(buildDraftedAnswer(asked, { ...buildFirstDraft(asked), text: '[1]' })).toEqual({
       answer: [1],
     });

@@ -1,13 +1,15 @@
 import { readFormContent, readFormFields, parseJson } from '../forms/schema-fields.ts';
+import { isObject } from '../../../../schema/json.ts';
 import {
-  buildDecisionsAnswer,
+  buildDecidedAnswer,
+  buildTypedAnswer,
+  listAskedActions,
   parseFreeAnswer,
-  buildInboxAnswer,
-  type AskedShape,
-  type AskedAction,
   type ActionDecision,
+  type AskedAction,
+  type AskedShape,
   type DecisionKind,
-} from './questions.ts';
+} from '../../../../schema/agent/question-shapes.ts';
 
 /** An answer that a person is still writing: decisions about actions, texts of a form's fields, or one text. */
 export type AnswerDraft = {
@@ -27,9 +29,7 @@ const buildDraft = ({ allowed, args }: AskedAction): DecisionDraft => ({
 
 /** Returns the draft with which a question begins. */
 export function buildFirstDraft(asked: AskedShape): AnswerDraft {
-  const actions =
-    asked.kind === 'decisions' ? asked.actions : asked.kind === 'inbox' ? [asked.action] : [];
-  return { decisions: actions.map(buildDraft), texts: {}, text: '' };
+  return { decisions: listAskedActions(asked).map(buildDraft), texts: {}, text: '' };
 }
 
 /** An answer that can be sent, or sentences about the parts that can't. */
@@ -42,13 +42,14 @@ export function buildDraftedAnswer(asked: AskedShape, draft: AnswerDraft): Draft
       ? { faults: { text: 'Write an answer.' } }
       : { answer: parseFreeAnswer(draft.text) };
   if (asked.kind === 'form') return buildFormAnswer(asked.schema, draft);
+  if (asked.kind === 'typed') {
+    const drafted = buildFormAnswer(asked.form.schema, draft);
+    return 'answer' in drafted && isObject(drafted.answer)
+      ? { answer: buildTypedAnswer(asked.form, drafted.answer) }
+      : drafted;
+  }
   const decisions = buildDecisions(draft.decisions);
-  if ('faults' in decisions) return decisions;
-  if (asked.kind === 'decisions') return { answer: buildDecisionsAnswer(asked, decisions.made) };
-  const [made] = decisions.made;
-  return made === undefined
-    ? { faults: { text: 'Decide.' } }
-    : { answer: buildInboxAnswer(asked.action, made) };
+  return 'faults' in decisions ? decisions : { answer: buildDecidedAnswer(asked, decisions.made) };
 }
 
 function buildFormAnswer(

@@ -11,7 +11,13 @@ import {
   type AnswerDraft,
   type DecisionDraft,
 } from './drafts.ts';
-import type { AskedShape, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
+import {
+  listAskedActions,
+  type AskedAction,
+  type AskedShape,
+  type DecisionKind,
+} from '../../../../schema/agent/question-shapes.ts';
+import type { ThreadQuestion } from './questions.ts';
 import { Button } from '../../shell/controls.tsx';
 
 /** The questions with which a thread waits. All of them are answered at once, each by its id. */
@@ -78,11 +84,12 @@ function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
         />
       </fieldset>
     );
-  if (asked.kind === 'form') {
-    const fields = readFormFields(asked.schema);
+  if (asked.kind === 'form' || asked.kind === 'typed') {
+    const fields = readFormFields(asked.kind === 'form' ? asked.schema : asked.form.schema);
     return (
       <fieldset>
-        <legend>{asked.message}</legend>
+        <legend>{asked.kind === 'form' ? asked.message : 'Waiting for your answer'}</legend>
+        {asked.kind === 'typed' && <QuestionValue value={asked.value} />}
         {fields === undefined ? (
           <TextAnswer
             label="Answer, as JSON"
@@ -101,10 +108,9 @@ function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
       </fieldset>
     );
   }
-  const actions = asked.kind === 'decisions' ? asked.actions : [asked.action];
   return (
     <>
-      {actions.map((action, index) => (
+      {listAskedActions(asked).map((action, index) => (
         <ActionShown
           key={index}
           action={action}
