@@ -13,7 +13,7 @@ import type { Hears } from '../stream/bus.ts';
 import type { Takes } from './agent-card.ts';
 import { readAnswers, buildGraphInput } from './message-parts.ts';
 import { toTaskState, type TaskFacts } from './task-form.ts';
-import { listThreadQuestions } from '../runs/making/asked.ts';
+import { listInterruptQuestions } from '../runs/making/asked.ts';
 import { permitThreads, buildTaskId, toFoundTask, type FoundTask } from './tasks.ts';
 
 /** The request that a message came in, and the assistant that it is for. */
@@ -113,7 +113,7 @@ const buildFirstRun = (
 
 /** A graph that stops without a question goes on with nothing. */
 function buildNextRun(message: Message, { run }: FoundTask): Partial<RunCreate> {
-  const questions = listThreadQuestions(run.interrupts);
+  const questions = listInterruptQuestions(run.interrupts);
   const given =
     questions.length === 0
       ? { input: null }

@@ -1,5 +1,5 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
-import { listThreadQuestions } from '../runs/making/asked.ts';
+import { listInterruptQuestions } from '../runs/making/asked.ts';
 import { readLastContent, type ContentPart } from '../runs/making/content-files.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
@@ -97,7 +97,7 @@ export function updateUnderWay({ id, run }: TaskFacts, words: string | undefined
 /** Returns the agent's message about the task's state: its questions, or why it failed. */
 function describeState({ status, waits, error, interrupts }: TaskFacts['run']): Part[] {
   if (waits) {
-    const asked = listThreadQuestions(interrupts);
+    const asked = listInterruptQuestions(interrupts);
     if (asked.length === 0)
       return [{ text: 'The agent has paused, and continues with the next message.' }];
     return asked.flatMap(({ id, value, response_schema }): Part[] => {

@@ -1,6 +1,6 @@
 import type { AgUiResume } from '../../schema/agent/ag-ui.ts';
 import { isObject, type Json } from '../../schema/json.ts';
-import { listThreadQuestions, type AskedQuestion } from '../runs/making/asked.ts';
+import { listInterruptQuestions, type AskedQuestion } from '../runs/making/asked.ts';
 import {
   buildDecidedAnswer,
   listAskedActions,
@@ -83,7 +83,7 @@ export function buildInterrupts(
   interrupts: Json,
   { messages, next }: { messages: Json[]; next: string[] },
 ): Json[] {
-  const questions = listThreadQuestions(interrupts);
+  const questions = listInterruptQuestions(interrupts);
   if (questions.length > 0) return questions.map((question) => buildInterrupt(question, messages));
   const node = next[0] ?? 'next';
   return [
@@ -107,7 +107,7 @@ export function buildAnswers(
   entries: readonly AgUiResume[],
   interrupts: Json,
 ): { resume: Json } | undefined {
-  const questions = new Map(listThreadQuestions(interrupts).map((one) => [one.id, one]));
+  const questions = new Map(listInterruptQuestions(interrupts).map((one) => [one.id, one]));
   const answers = entries
     .filter(({ interruptId }) => questions.has(interruptId))
     .map(({ interruptId, status, payload }): [string, unknown] => [

@@ -10,7 +10,7 @@ import type { NamedThread } from './pinned-thread.ts';
 import { loadPinnedThread, loadThreadState } from './pinned-thread.ts';
 import { planMessages, planPageFields, planState, readFields } from './input.ts';
 import { buildAnswers, isBreakpointAnswered } from './interrupts.ts';
-import { listThreadQuestions } from '../runs/making/asked.ts';
+import { listInterruptQuestions } from '../runs/making/asked.ts';
 import { readMessages } from './messages.ts';
 
 /* The run that a request of AG-UI asks for. */
@@ -52,7 +52,7 @@ export async function planResume(
 ): Promise<PlannedRequest | undefined> {
   if (thread?.status !== 'interrupted') return undefined;
   const old = readOldAnswer(input);
-  if (listThreadQuestions(thread.interrupts).length > 0) {
+  if (listInterruptQuestions(thread.interrupts).length > 0) {
     const command = old ?? buildAnswers(input.resume ?? [], thread.interrupts);
     return command && { run: { input: null, command, strict_resume: true }, isAnswer: false };
   }

@@ -16,7 +16,7 @@ import { loadThreadState } from './pinned-thread.ts';
 import type { AgUiEvent, RunOutcome } from './events.ts';
 import { AgUiFold, type ClientView } from './fold.ts';
 import { buildInterrupts } from './interrupts.ts';
-import { listThreadQuestions } from '../runs/making/asked.ts';
+import { listInterruptQuestions } from '../runs/making/asked.ts';
 import {
   buildClientMessages,
   buildToolMessageId,
@@ -146,7 +146,7 @@ async function readInterrupts(
   { thread_id, values, interrupts }: Thread,
 ): Promise<Json[]> {
   const messages = readMessages(values);
-  if (listThreadQuestions(interrupts).length > 0)
+  if (listInterruptQuestions(interrupts).length > 0)
     return buildInterrupts(interrupts, { messages, next: [] });
   const { next } = await loadThreadState(deps, thread_id);
   return buildInterrupts(interrupts, { messages, next });

@@ -10,7 +10,7 @@ import type { AgentCall } from '../auth/caller.ts';
 import { deleteThreads } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import { listThreadQuestions, type AskedQuestion } from '../runs/making/asked.ts';
+import { listInterruptQuestions, type AskedQuestion } from '../runs/making/asked.ts';
 import { describeProgress } from '../runs/reading/progress.ts';
 import { runToEnd } from '../runs/making/run-to-end.ts';
 import { buildQuestionForm, mapQuestionsByKey, readResponses } from './questions.ts';
@@ -47,7 +47,7 @@ export async function resumeCall(
 ): Promise<Answer> {
   const { thread_id, assistant_id } = waiting;
   const thread = await deps.batched.threadQuestions(thread_id);
-  const asked = thread?.status === 'interrupted' ? listThreadQuestions(thread.interrupts) : [];
+  const asked = thread?.status === 'interrupted' ? listInterruptQuestions(thread.interrupts) : [];
   const questions = asked.filter(({ id }) => waiting.questions.includes(id));
   if (
     questions.length === 0 ||

@@ -42,6 +42,7 @@ function findPlainSchema(asked: AskedShape): Schema | undefined {
     isObject(field) && FIELD_TYPES.includes(field['type'] as string);
   if (type !== 'object' || !isObject(properties) || !Object.values(properties).every(isPlain))
     return undefined;
+  // Its fields were looked at; the package's type wants more of them than clients do.
   return { ...schema, type } as unknown as Schema;
 }
 
@@ -57,7 +58,7 @@ const nameFields = (index: number, count: number) => {
 
 /** Returns the fields with which a person decides about calls. Clients have no lists of objects in a form. */
 function buildDecisionsSchema(actions: AskedAction[]): Schema {
-  const properties: Record<string, Json> = {};
+  const properties: Schema['properties'] = {};
   const required: string[] = [];
   for (const [index, { name, args, allowed }] of actions.entries()) {
     const fields = nameFields(index, actions.length);
@@ -81,7 +82,7 @@ function buildDecisionsSchema(actions: AskedAction[]): Schema {
         default: JSON.stringify(args),
       };
   }
-  return { type: 'object', properties, required } as unknown as Schema;
+  return { type: 'object', properties, required };
 }
 
 /** Returns the calls of a question in words: each with its description, or else its name and arguments. */

@@ -43,7 +43,7 @@ const readText = (value: unknown): string => (typeof value === 'string' ? value 
 const readObjects = (value: unknown): Json[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 
-/** Returns the shape of a question. What no known shape fits is answered freely. */
+/** Returns the shape of a question. One that no known shape fits is answered freely. */
 export function readQuestion(interrupt: AskedInterrupt): AskedShape {
   const { value } = interrupt;
   const given = interrupt.response_schema ?? interrupt.responseSchema;
@@ -136,8 +136,8 @@ function readForm(value: unknown): AskedShape | undefined {
 
 /**
  * The form of an answer that has a schema. `schema` describes an object of named fields. An answer that is no object is
- * its one field `answer` (`isWrapped`). Where the schema has several branches, one field tells them apart, and `branches`
- * has the fields of each of its values.
+ * its one field `answer` (`isWrapped`). Where the schema has several branches, one field tells them apart, and
+ * `branches` has the fields of each of its values.
  */
 export type TypedForm = {
   schema: Json;

@@ -14,5 +14,5 @@ export const listAskedQuestions = (interrupts: readonly unknown[]): AskedQuestio
   });
 
 /** Returns the questions of a thread, as its row has them by task. */
-export const listThreadQuestions = (interrupts: object): AskedQuestion[] =>
+export const listInterruptQuestions = (interrupts: object): AskedQuestion[] =>
   listAskedQuestions(Object.values(interrupts).flat());
