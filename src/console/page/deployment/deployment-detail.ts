@@ -16,7 +16,7 @@ export class DeploymentDetail {
   readonly details = signal<DeploymentDetails | undefined>(undefined);
   readonly revisions = signal<Revision[]>([]);
   readonly manager = signal<{ tool: string; name: string } | undefined>(undefined);
-  /** What its resource says of its data when it is deleted; undefined: the installation decides. */
+  /** The policy of its resource for its data when it is deleted; undefined: the installation decides. */
   readonly deletionPolicy = signal<string | undefined>(undefined);
   readonly refused = signal<string | undefined>(undefined);
   /** When it was seen to be gone, in milliseconds. */

@@ -167,7 +167,7 @@ function Header({ detail, isShownBelow }: { detail: DeploymentDetail; isShownBel
 }
 
 /**
- * Names the trouble in one line, and what to do. The whole message is folded, and stands with its revision where that
+ * Names the trouble in one line, and the remedy. The whole message is folded, and stands with its revision where that
  * is shown.
  */
 function Trouble({

@@ -170,7 +170,7 @@ function Steps({ revision }: { revision: Revision }) {
   );
 }
 
-/** `isNamedAbove`: the head of the page says already what the reason means. */
+/** `isNamedAbove`: the head of the page explains the reason already. */
 function Failure({
   revision,
   isOpen,

@@ -69,7 +69,7 @@ export class ConsoleApp {
     return this.session.value?.role === 'write' || this.session.value?.role === 'admin';
   }
 
-  /** Shows a sentence for a while, and lets screen readers read it. `undo` takes back what it tells. */
+  /** Shows a sentence for a while, and lets screen readers read it. `undo` reverts the action that it tells of. */
   announce(sentence: string, undo?: () => void): void {
     this.notice.value = sentence;
     this.undo.value = undo;
