@@ -1,5 +1,6 @@
 import { NO_TOKENS, type ModelCall } from '../../../schema/wire/wall/model-call.ts';
 import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
+import type { UsageOfDay } from '../../../schema/wire/reported-usage.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
 import { forgetAccounts, SETTLE_CALLS } from '../budgets/accounts.ts';
@@ -130,6 +131,22 @@ export async function sumThreadUsage(db: Db, threadId: string): Promise<UsageSum
     values: [threadId],
   });
   return sums!;
+}
+
+/** Returns a sum that a number of JavaScript holds exactly. */
+const limitSum = (sum: string): string => `least(${sum}, ${Number.MAX_SAFE_INTEGER})::float8`;
+
+/** Sums the calls that began from a time on, and before another one, by days of UTC. */
+export function sumUsageByDay(db: Db, from: Date, to: Date | undefined): Promise<UsageOfDay[]> {
+  return db.query<UsageOfDay>({
+    name: 'usage_by_day',
+    text: `select ${GROUPS.day} as day, count(*)::int as calls, (count(*) filter (where not reported))::int as unreported,
+        (count(*) filter (where cost_nano is null))::int as unpriced, ${limitSum('sum(input)')} as input,
+        ${limitSum('sum(cache_read)')} as cache_read, ${limitSum('sum(output)')} as output,
+        ${limitSum('sum(cost_nano)')} as cost_nano
+      from gx.model_call where started_at >= $1 and started_at < coalesce($2::timestamptz, 'infinity') group by 1`,
+    values: [from, to ?? null],
+  });
 }
 
 /** The beginning of the first day that has no sums yet. */

@@ -86,6 +86,9 @@ type HeldRun = PublishedRun & {
 /** The end of a run whose answer to the question of a budget ends it. */
 const STOPPED: Outcome = { status: 'success', waiting: false, interrupts: '{}' };
 
+/** The end here of a run that waits in the queue. */
+const QUEUED: Outcome = { status: 'interrupted', waiting: false, lost: true };
+
 /** Characters of long states that are remembered, so that the next runs of their threads write only the additions. */
 const REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
 
@@ -211,6 +214,10 @@ export class Executor {
     try {
       if (attempt > 1) await this.#adoptEarlierEvents(held);
       held.bounded = await BoundedRun.open(this.#deps.bounds, held.run);
+      if ((await held.bounded?.returnIfSpent(this.#deps)) === true) {
+        this.#handleEvent(held, { event: 'given' });
+        return this.#handleEvent(held, { event: 'graph-ended', outcome: QUEUED });
+      }
       if ((await held.bounded?.endIfStopped(host)) === true) {
         this.#handleEvent(held, { event: 'given' });
         return this.#handleEvent(held, { event: 'graph-ended', outcome: STOPPED });
