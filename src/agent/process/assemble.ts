@@ -247,14 +247,17 @@ async function openUsageParts({
   let read: Prices | undefined;
   const prices = (): Prices => (read ??= openPrices(file.settings.usage, log));
   const { usage, budgets: owner } = config;
-  if (usage.isMeasured) prices();
-  const ledger = new UsageLedger({ db, prices, log });
+  const measured = file.graphs
+    .filter(({ language }) => usage.isMeasured ?? language === 'python')
+    .map(({ graphId }) => graphId);
+  if (measured.length > 0) prices();
+  const ledger = new UsageLedger({ db, prices, measured, log });
   const author = file.settings.budgets ?? [];
   const tenants = new TenantBudgets(db);
   // Outside of a platform nobody has told any.
   if (config.reports !== undefined) await tenants.load();
   const budgets = new RunBudgets({ db, owner, author, tenants, prices, log });
-  return { ledger: usage.isMeasured ? ledger : undefined, bounds: { db, budgets, ledger, log } };
+  return { ledger: measured.length > 0 ? ledger : undefined, bounds: { db, budgets, ledger, log } };
 }
 
 function createIndependentParts(

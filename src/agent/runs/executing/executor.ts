@@ -211,6 +211,7 @@ export class Executor {
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
     const { host, publisher, eventLog, tracing, endedRuns, ledger, log } = this.#deps;
+    const isMeasured = ledger?.isMeasured(graph_id) === true;
     try {
       if (attempt > 1) await this.#adoptEarlierEvents(held);
       held.bounded = await BoundedRun.open(this.#deps.bounds, held.run);
@@ -223,7 +224,7 @@ export class Executor {
         return this.#handleEvent(held, { event: 'graph-ended', outcome: STOPPED });
       }
       const more = {
-        ...(ledger === undefined ? endedRuns.decideMeasuring(attempt) : { measures_usage: true }),
+        ...(isMeasured ? { measures_usage: true } : endedRuns.decideMeasuring(attempt)),
         ...(held.bounded && { measures_usage: true, bounded: true }),
         ...buildSpanTrace(held.span, this.#deps.traces?.passesOn === true),
       };
@@ -240,8 +241,8 @@ export class Executor {
           spans: (spans) => tracing?.add(spans),
           usage: (calls) => {
             endedRuns.recordCalls(run_id, calls);
-            if (held.bounded === undefined) ledger?.add(held.run, calls);
-            else held.bounded.record(calls);
+            if (held.bounded !== undefined) held.bounded.record(calls);
+            else if (isMeasured) ledger?.add(held.run, calls);
           },
           admit: async (call) => held.bounded?.admit(call),
           done: (outcome) => this.#handleEvent(held, { event: 'graph-ended', outcome }),
