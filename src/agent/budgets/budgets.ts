@@ -25,6 +25,7 @@ import {
   type ChainState,
 } from '../db/budgets/chains.ts';
 import type { Database } from '../db/base/pool.ts';
+import { retryDeadlock } from '../db/base/retry-deadlock.ts';
 import type { Claimed } from '../db/runs/leases.ts';
 import { runFields } from '../kernel/run-fields.ts';
 import type { Prices } from '../prices/table.ts';
@@ -181,7 +182,8 @@ export class RunBudgets {
       threadId: thread_id,
       canWait: !kwargs.temporary || kwargs.keeps_waiting === true,
       priceOf: (call) => prices().findCost({ ...call, at: new Date() })?.nano,
-      ask: (call_id: string, asked: AskedAccount[]) => holdAmounts(db, { run_id, call_id, asked }),
+      ask: (call_id: string, asked: AskedAccount[]) =>
+        retryDeadlock(() => holdAmounts(db, { run_id, call_id, asked })),
       warn: ({ name, per, soft, unit }: Bound) =>
         log.warn(
           { ...runFields(run), budget: name, per, soft, unit },
