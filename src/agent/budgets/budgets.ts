@@ -30,7 +30,7 @@ import type { Claimed } from '../db/runs/leases.ts';
 import { runFields } from '../kernel/run-fields.ts';
 import type { Prices } from '../prices/table.ts';
 import { RunAdmission } from './run-admission.ts';
-import type { TenantBudgets } from './tenant-budgets.ts';
+import type { PlatformBudgets } from './platform-budgets.ts';
 import {
   describeBudgetRefusal,
   listBounds,
@@ -46,12 +46,12 @@ type Deps = {
   /** Those of gx.json. */
   author: readonly Budget[];
   /** Those that the deployment shares with others of its tenant. */
-  tenants: TenantBudgets;
+  tenants: PlatformBudgets;
   prices: () => Prices;
   log: Log;
 };
 
-/** Whether runs share budgets of the owner and of the author, and what becomes of new ones where those are spent. */
+/** Whether runs share budgets of the owner and of the author, and whether those that are spent refuse new ones or keep them. */
 type Own = { areShared: boolean; refuse: boolean; wait: boolean };
 
 /** How a bounded run has ended, as its budgets hear of it. */
@@ -111,7 +111,7 @@ export class RunBudgets {
         budget,
         scope,
         hard,
-        told: per === 'tenant',
+        external: per === 'tenant',
       });
       if (window === undefined) continue;
       const { spent, ends_at: resetsAt, seconds } = window;
@@ -150,7 +150,7 @@ export class RunBudgets {
   ): Promise<QueuedRun[]> {
     if (!this.keepRunsQueued || kwargs.budget_answer !== undefined) return [];
     const bounds = this.#listBounds(undefined, facts).flatMap(({ waits, key, scope, hard, per }) =>
-      waits && hard !== undefined ? [{ budget: key, scope, hard, told: per === 'tenant' }] : [],
+      waits && hard !== undefined ? [{ budget: key, scope, hard, external: per === 'tenant' }] : [],
     );
     if (bounds.length === 0) return [];
     return queueSpentRun(this.#deps.db, { run_id, thread_id, worker }, bounds);
@@ -160,13 +160,19 @@ export class RunBudgets {
   releaseQueued(limit: number): ReturnType<typeof releaseQueuedRuns> {
     const own = this.all.flatMap(({ source, budget: { name, at, hard, unit } }) =>
       at === 'wait' && hard !== undefined
-        ? [{ budget: `${source}/${name}`, hard: Math.round(hard * UNIT_PARTS[unit]), told: false }]
+        ? [
+            {
+              budget: `${source}/${name}`,
+              hard: Math.round(hard * UNIT_PARTS[unit]),
+              external: false,
+            },
+          ]
         : [],
     );
-    const told = this.tenants.flatMap(({ name, at, hard }) =>
-      at === 'wait' ? [{ budget: `${TENANT_KEY}${name}`, hard, told: true }] : [],
+    const external = this.tenants.flatMap(({ name, at, hard }) =>
+      at === 'wait' ? [{ budget: `${TENANT_KEY}${name}`, hard, external: true }] : [],
     );
-    return releaseQueuedRuns(this.#deps.db, [...own, ...told], limit);
+    return releaseQueuedRuns(this.#deps.db, [...own, ...external], limit);
   }
 
   /** Begins the admissions of a run's calls, from where its chain of runs stands. */
