@@ -51,7 +51,7 @@ type Deps = {
   log: Log;
 };
 
-/** Whether runs share budgets of the owner and of the author, and whether those that are spent refuse new ones or keep them. */
+/** Whether runs share budgets of the owner and the author, and whether spent ones refuse new runs, or keep them. */
 type Own = { areShared: boolean; refuse: boolean; wait: boolean };
 
 /** How a bounded run has ended, as its budgets hear of it. */
