@@ -5,6 +5,7 @@ import { GUARDS } from '../platform/deployment/guards.ts';
 import { buildNullableSchema, buildEnumSchema } from '../types.ts';
 import { buildRevisionNameSchema } from './rollout-plan.ts';
 import { buildCountSchema, MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';
+import { pickUsageFields, ReportedUsage } from './reported-usage.ts';
 
 /*
  * Reports of a deployment's processes about their work. The gateway keeps the last report of each process, and the
@@ -47,6 +48,7 @@ export const QueueWork = Type.Object({
       description: 'By revision. Absent: not counted.',
     }),
   ),
+  usage: Type.Optional(ReportedUsage),
 });
 export type QueueWork = Static<typeof QueueWork>;
 
@@ -128,6 +130,7 @@ export function pickReportFields({
     ...(queue.interrupted !== undefined && { interrupted: queue.interrupted }),
     ...(queue.archive_lag !== undefined && { archive_lag: queue.archive_lag }),
     ...(queue.pinned && { pinned: queue.pinned.map(pickWorkFields) }),
+    ...(queue.usage && { usage: pickUsageFields(queue.usage) }),
   };
   return {
     from,
@@ -201,6 +204,8 @@ const pickServerFacts = ({
 const REPORT_OBJECTS = 400;
 /** The same of the work that is pinned to one revision. */
 const PINNED_OBJECTS = 120;
+/** The same of the usage of a day, with its texts. */
+const USAGE_OBJECTS = 200;
 /** Bytes of a character at most. */
 const CHARACTER = 2;
 
@@ -219,7 +224,13 @@ export function measureReport({ from, queue, server, gate }: WorkReport): number
     ...texts,
     ...pinned.flatMap(({ revision, next_due: next }) => [revision, next]),
   ].reduce((sum, text) => sum + (text?.length ?? 0), 0);
-  return REPORT_OBJECTS + PINNED_OBJECTS * pinned.length + CHARACTER * characters;
+  const days = queue?.usage?.length ?? 0;
+  return (
+    REPORT_OBJECTS +
+    PINNED_OBJECTS * pinned.length +
+    USAGE_OBJECTS * days +
+    CHARACTER * characters
+  );
 }
 
 /** A report as it is passed on, with its age. `counts`: of the runs of the two revisions that are compared. */
