@@ -31,6 +31,7 @@ import {
   buildDrainingLookup,
   buildInterruptedLookup,
   buildTrialLookup,
+  buildUsageNewsLookup,
   buildScalableLookup,
   sleepConcernIn,
 } from './rollout/scalable.ts';
@@ -298,6 +299,7 @@ const createWorkFollower = (
     scalable: buildScalableLookup(caches, settings),
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
     interrupted: buildInterruptedLookup(caches),
+    isUsageNews: buildUsageNewsLookup(caches, () => new Date()),
     wake: wakeForWork(caches, queues),
     draining: buildDrainingLookup(caches, settings),
     trial: buildTrialLookup(caches),
