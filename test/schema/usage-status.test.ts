@@ -4,12 +4,16 @@ import {
   formatNanoUsd,
   parseUsd,
   sumWindow,
-  updateUsage,
+  updateUsage as updateFields,
   type UsageFields,
 } from '../../src/schema/platform/deployment/usage-status.ts';
+import { toUsageDays } from '../../src/schema/wire/usage-days.ts';
 import type { UsageOfDay } from '../../src/schema/wire/reported-usage.ts';
 
 /* The usage of models in the status of a deployment, day by day. */
+
+const updateUsage = (before: UsageFields, reported: UsageOfDay[] | undefined, today: string) =>
+  updateFields(before, toUsageDays(reported), today);
 
 const on = (day: string, calls: number, more: Partial<UsageOfDay> = {}): UsageOfDay => ({
   day,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatDay, updateUsage } from '../../schema/platform/deployment/usage-status.ts';
+import { toUsageDays } from '../../schema/wire/usage-days.ts';
 import type { ReportedUsage } from '../../schema/wire/reported-usage.ts';
 import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
@@ -123,7 +124,7 @@ export const buildUsageNewsLookup =
     const deployment = deployments.get(key);
     if (deployment === undefined || deployment.spec.suspend === true) return false;
     const { usageToday, usageYesterday } = deployment.status ?? {};
-    const next = updateUsage(deployment.status ?? {}, reported, formatDay(now()));
+    const next = updateUsage(deployment.status ?? {}, toUsageDays(reported), formatDay(now()));
     return !isDeepStrictEqual([usageToday, usageYesterday], [next.usageToday, next.usageYesterday]);
   };
 

@@ -7,6 +7,9 @@ import {
   type Owners,
   chooseNamespaceOwners,
 } from '../../schema/platform/resources/tenancy.ts';
+import { buildObjectKey } from '../../kube/cache.ts';
+import type { ReportedUsage } from '../../schema/wire/reported-usage.ts';
+import type { SpendingDeployment } from '../scale/tenant-budgets.ts';
 import type { Caches } from './caches.ts';
 
 /** Returns the tenants that namespaces have joined, as last seen. */
@@ -34,3 +37,18 @@ export const findDeploymentTenant = (
     mapNamespaceOwners(caches, settings),
     settings.defaultTenantId,
   );
+
+/** Returns all deployments that belong to a tenant, with their usage: as their status has it, and as it was reported. */
+export function* listSpendingDeployments(
+  caches: Caches,
+  settings: OperatorSettings,
+  reportedOf: (key: string) => ReportedUsage | undefined,
+): Generator<SpendingDeployment> {
+  const owners = mapNamespaceOwners(caches, settings);
+  for (const deployment of caches.deployments.list()) {
+    const tenant = resolveDeploymentTenant(deployment, owners, settings.defaultTenantId);
+    if (tenant === undefined) continue;
+    const key = buildObjectKey(deployment.metadata);
+    yield { key, tenant, status: deployment.status ?? {}, reported: reportedOf(key) };
+  }
+}

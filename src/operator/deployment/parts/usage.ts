@@ -1,5 +1,6 @@
 import { dropUndefined } from '../../../schema/json.ts';
 import { formatDay, updateUsage } from '../../../schema/platform/deployment/usage-status.ts';
+import { toUsageDays } from '../../../schema/wire/usage-days.ts';
 import type { Part } from '../part.ts';
 
 const DAY_SECONDS = 86_400;
@@ -12,7 +13,7 @@ const SPREAD_SECONDS = 600;
  */
 export const usage: Part = {
   report: ({ deployment, usage: reported, now }) => {
-    const fields = updateUsage(deployment.status ?? {}, reported, formatDay(now));
+    const fields = updateUsage(deployment.status ?? {}, toUsageDays(reported), formatDay(now));
     return {
       status: dropUndefined(fields),
       ...(fields.usageToday && { again: [countSecondsToNextDay(now, deployment.metadata.uid)] }),

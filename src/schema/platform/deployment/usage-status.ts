@@ -1,5 +1,4 @@
 import { Type, type Static } from 'typebox';
-import type { ReportedUsage, UsageOfDay } from '../../wire/reported-usage.ts';
 import { buildOptionalFields } from '../../types.ts';
 
 /*
@@ -108,19 +107,6 @@ export function parseUsd(text: string | undefined): number {
 /** Returns a sum that stays a whole number, whatever its parts were. */
 export const limitSum = (sum: number): number => Math.min(MOST, sum);
 
-function toDayStatus(one: UsageOfDay): UsageDayStatus {
-  return {
-    day: one.day,
-    calls: one.calls,
-    unreportedCalls: one.unreported,
-    unpricedCalls: one.unpriced,
-    inputTokens: one.input,
-    cacheReadTokens: one.cache_read,
-    outputTokens: one.output,
-    ...(one.cost_nano !== null && { costUsd: formatNanoUsd(one.cost_nano) }),
-  };
-}
-
 /** Returns the sums of a day by which budgets count. */
 export const toWindowSums = (one: UsageDayStatus): WindowSums => ({
   calls: one.calls,
@@ -147,21 +133,19 @@ const writeEarlier = (sums: WindowSums): UsageEarlier['week'] =>
     : { calls: sums.calls, tokens: sums.tokens, costUsd: formatNanoUsd(sums.usd) };
 
 /**
- * Returns the fields on a day, from those before it and from what was reported lately. Days other than it and the one
+ * Returns the fields on a day, from those before it and from the days of a report. Days other than it and the one
  * before are not taken from a report, so that no report changes the past or the future. A day that is older than that
  * goes into the sums of its week and month, once.
  */
 export function updateUsage(
   before: UsageFields,
-  reported: ReportedUsage | undefined,
+  reported: readonly UsageDayStatus[] | undefined,
   today: string,
 ): UsageFields {
   const yesterday = findDayBefore(today);
   const known = [before.usageToday, before.usageYesterday].filter((one) => one !== undefined);
-  const find = (day: string): UsageDayStatus | undefined => {
-    const heard = reported?.find((one) => one.day === day);
-    return heard === undefined ? known.find((one) => one.day === day) : toDayStatus(heard);
-  };
+  const find = (day: string): UsageDayStatus | undefined =>
+    reported?.find((one) => one.day === day) ?? known.find((one) => one.day === day);
   return {
     usageToday: find(today),
     usageYesterday: find(yesterday),
