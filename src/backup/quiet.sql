@@ -22,6 +22,11 @@ do $do$ begin
     delete from gx.budget_hold;
     update gx.budget_account set held = 0 where held <> 0;
   end if;
+  -- A copy has a tenant of its own, and no run in its queue.
+  if to_regclass('gx.tenant_budget') is not null then
+    delete from gx.tenant_budget;
+    delete from gx.budget_queued;
+  end if;
 end $do$;
 
 -- Threads of their own that runs had go, as at the end of each; no worker holds anything any more.

@@ -89,6 +89,65 @@ async function assertOwners(
 /** Images have their variables from a deployment, so no file is missed there. */
 export const NO_ENV = /\.env is not there/;
 
+const BOUNDED = [
+  'js_caught',
+  'js_model_fallback',
+  'js_model_retry',
+  'js_runnables',
+  'js_tool_retry',
+  'py_model_fallback',
+  'py_model_retry',
+  'py_runnables',
+  'py_tool_retry',
+];
+
+type BoundedState = {
+  messages: { type: string; content: unknown; status?: string }[];
+  __interrupt__?: { value: { gx: { unit: string; spent: number } } }[];
+};
+
+/**
+ * Asserts that a graph whose budget pays for one call makes one, and waits without a word of an error in its state,
+ * whatever retries the call or answers for it; and that it ends once the budget is raised.
+ */
+async function assertPauses(url: string, graph: string): Promise<void> {
+  const post = async <T>(path: string, body: object): Promise<T> => {
+    const answer = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as T;
+  };
+  const { thread_id } = await post<{ thread_id: string }>('/threads', {});
+  const run = (body: object): Promise<BoundedState> =>
+    post(`/threads/${thread_id}/runs/wait`, { assistant_id: graph, ...body });
+  const countCalls = async (): Promise<number> => {
+    const usage = await fetch(`${url}/threads/${thread_id}/usage`);
+    return ((await usage.json()) as { calls: number }).calls;
+  };
+  const asked = await run({ input: human('one'), budget: { calls: 1 } });
+  assert.deepEqual(
+    [asked.__interrupt__?.map(({ value: { gx } }) => [gx.unit, gx.spent]), await countCalls()],
+    [[['calls', 1]], 1],
+    graph,
+  );
+  // A tool that asks a model itself has not answered yet.
+  const types = ['human', 'ai', ...(graph.endsWith('tool_retry') ? [] : ['tool'])];
+  assert.deepEqual(
+    asked.messages.map(({ type }) => type),
+    types,
+    graph,
+  );
+  assert.ok(!asked.messages.some(({ status }) => status === 'error'), graph);
+  const ended = await run({ command: { resume: { decision: 'raise', to: 10 } } });
+  assert.deepEqual(
+    [ended.__interrupt__, ended.messages.map(({ type }) => type), ended.messages[3]?.content],
+    [undefined, ['human', 'ai', 'tool', 'ai'], 'done'],
+    graph,
+  );
+}
+
 export const SHELF: Readonly<Record<string, ShelfProject>> = {
   notes: {
     kinds:
@@ -425,6 +484,16 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
         ],
       },
     ],
+  },
+  bounded: {
+    kinds:
+      "LangChain's own middleware for retries and fallbacks, in both languages, under a budget",
+    config: 'langgraph.json',
+    graphs: BOUNDED,
+    talks: BOUNDED.map((graph) => ({ graph, runs: [[human('one'), { messages: { length: 4 } }]] })),
+    more: async (url) => {
+      for (const graph of BOUNDED) await assertPauses(url, graph);
+    },
   },
 };
 

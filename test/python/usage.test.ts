@@ -26,9 +26,9 @@ test('the answers of providers tell Python the same as JavaScript', () => {
   );
 });
 
-test('a server writes down the calls of models of a graph in Python', async () => {
+test('a server writes down the calls of models of a graph in Python, unless it is told not to', async () => {
   const database = await freshDatabase();
-  const agent = await startPython(database.uri, { GX_USAGE: 'true' }, 'tokens/gx.json');
+  const agent = await startPython(database.uri, {}, 'tokens/gx.json');
   const { thread_id } = await agent.client.threads.create();
   const models = ['telling', 'telling', 'text', 'silent', 'own', 'failing', 'cached', 'cached'];
   await agent.client.runs.wait(thread_id, 'models', { input: { ask: models } });
@@ -42,5 +42,10 @@ test('a server writes down the calls of models of a graph in Python', async () =
     output: 67,
   });
   await agent.kill();
+  const other = await startPython(database.uri, { GX_USAGE: 'false' }, 'tokens/gx.json');
+  await other.client.runs.wait(thread_id, 'models', { input: { ask: ['telling'] } });
+  const after = await fetch(`${other.url}/threads/${thread_id}/usage`);
+  expect(await after.json()).toMatchObject({ calls: 8 });
+  await other.kill();
   await database.drop();
 });

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import warnings
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -119,6 +120,8 @@ class _NoRefusals(logging.Filter):
 
 
 logging.getLogger("langchain_core.callbacks.manager").addFilter(_NoRefusals())
+# Behind a refusal LangChain leaves the handlers alone that it had yet to call, and Python warns of that.
+warnings.filterwarnings("ignore", "coroutine 'ahandle_event' was never awaited", RuntimeWarning)
 
 
 def _build_stop(refusal: Mapping[str, Any]) -> Exception:

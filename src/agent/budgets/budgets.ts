@@ -1,11 +1,21 @@
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Budget, BudgetUnit, RunBudget } from '../../schema/agent/budget.ts';
+import {
+  UNIT_PARTS,
+  type Budget,
+  type BudgetUnit,
+  type RunBudget,
+} from '../../schema/agent/budget.ts';
+import { TENANT_KEY, type TenantBudget } from '../../schema/wire/reported-usage.ts';
 import {
   findSpentWindow,
   holdAmounts,
+  queueSpentRun,
   releaseHolds,
+  releaseQueuedRuns,
+  spendTime,
   type AskedAccount,
+  type QueuedRun,
 } from '../db/budgets/accounts.ts';
 import {
   deleteChain,
@@ -19,6 +29,7 @@ import type { Claimed } from '../db/runs/leases.ts';
 import { runFields } from '../kernel/run-fields.ts';
 import type { Prices } from '../prices/table.ts';
 import { RunAdmission } from './run-admission.ts';
+import type { TenantBudgets } from './tenant-budgets.ts';
 import {
   describeBudgetRefusal,
   listBounds,
@@ -33,9 +44,14 @@ type Deps = {
   owner: readonly Budget[];
   /** Those of gx.json. */
   author: readonly Budget[];
+  /** Those that the deployment shares with others of its tenant. */
+  tenants: TenantBudgets;
   prices: () => Prices;
   log: Log;
 };
+
+/** Whether runs share budgets of the owner and of the author, and what becomes of new ones where those are spent. */
+type Own = { areShared: boolean; refuse: boolean; wait: boolean };
 
 /** How a bounded run has ended, as its budgets hear of it. */
 type BoundedEnd = { isOver: boolean; interrupts: string | undefined };
@@ -43,12 +59,16 @@ type BoundedEnd = { isOver: boolean; interrupts: string | undefined };
 /** The budgets of a deployment: which runs they bound, and where those stand between two runs. */
 export class RunBudgets {
   readonly #deps: Deps;
-
-  readonly #refusesRuns: boolean;
+  readonly #own: Own;
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#refusesRuns = this.all.some(({ budget }) => budget.at === 'fail' && budget.per !== 'run');
+    const shared = this.all.filter(({ budget }) => budget.per !== 'run');
+    this.#own = {
+      areShared: shared.length > 0,
+      refuse: shared.some(({ budget }) => budget.at === 'fail'),
+      wait: shared.some(({ budget }) => budget.at === 'wait'),
+    };
   }
 
   /** All budgets by name, with their source. */
@@ -60,18 +80,38 @@ export class RunBudgets {
     ];
   }
 
+  /** Those of the platform, by its last word. */
+  get tenants(): readonly TenantBudget[] {
+    return this.#deps.tenants.all;
+  }
+
   /** Whether runs share some of them. */
   get areShared(): boolean {
-    return this.all.some(({ budget }) => budget.per !== 'run');
+    return this.#own.areShared || this.tenants.length > 0;
+  }
+
+  /** Whether new runs stay in the queue where one of them is spent. */
+  get keepRunsQueued(): boolean {
+    return this.#own.wait || this.tenants.some(({ at }) => at === 'wait');
+  }
+
+  /** Takes the word of the platform on budgets that deployments share. */
+  hearTenants(budgets: TenantBudget[]): Promise<void> {
+    return this.#deps.tenants.hear(budgets);
   }
 
   /** Throws where a budget is spent that refuses new runs, and says when it begins again. */
   async refuseSpent(run: BoundRun): Promise<void> {
-    if (!this.#refusesRuns) return;
-    for (const bound of listBounds(this.#deps, undefined, run)) {
+    if (!this.#own.refuse && !this.tenants.some(({ at }) => at === 'fail')) return;
+    for (const bound of this.#listBounds(undefined, run)) {
       const { per, fails, hard, key: budget, scope } = bound;
       if (per === 'run' || !fails || hard === undefined) continue;
-      const window = await findSpentWindow(this.#deps.db, { budget, scope, hard });
+      const window = await findSpentWindow(this.#deps.db, {
+        budget,
+        scope,
+        hard,
+        told: per === 'tenant',
+      });
       if (window === undefined) continue;
       const { spent, ends_at: resetsAt, seconds } = window;
       const question = { key: budget, scope, since: null, resetsAt, spent, hard: window.hard };
@@ -89,8 +129,43 @@ export class RunBudgets {
   isBounded({ kwargs }: Claimed, run: BoundRun): boolean {
     const { owner, author } = this.#deps;
     if (kwargs.budget !== undefined || kwargs.budget_chain === 'goes_on') return true;
-    if (owner.length === 0 && author.length === 0) return false;
-    return listBounds(this.#deps, undefined, run).length > 0;
+    if (owner.length === 0 && author.length === 0 && this.tenants.length === 0) return false;
+    return this.#listBounds(undefined, run).length > 0;
+  }
+
+  #listBounds(caller: RunBudget | undefined, run: BoundRun): Bound[] {
+    const { owner, author } = this.#deps;
+    return listBounds({ owner, author, tenants: this.tenants }, caller, run);
+  }
+
+  /**
+   * Gives a run that has not begun back to the queue where a budget is spent whose runs wait there. Returns it, with
+   * the runs behind it in its thread; none where it may begin.
+   */
+  async queueSpent(
+    { run_id, thread_id, kwargs }: Claimed,
+    facts: BoundRun,
+    worker: string,
+  ): Promise<QueuedRun[]> {
+    if (!this.keepRunsQueued || kwargs.budget_answer !== undefined) return [];
+    const bounds = this.#listBounds(undefined, facts).flatMap(({ waits, key, scope, hard, per }) =>
+      waits && hard !== undefined ? [{ budget: key, scope, hard, told: per === 'tenant' }] : [],
+    );
+    if (bounds.length === 0) return [];
+    return queueSpentRun(this.#deps.db, { run_id, thread_id, worker }, bounds);
+  }
+
+  /** Makes runs due that waited in the queue for budgets which pay for them again. Returns them, at most so many. */
+  releaseQueued(limit: number): ReturnType<typeof releaseQueuedRuns> {
+    const own = this.all.flatMap(({ source, budget: { name, at, hard, unit } }) =>
+      at === 'wait' && hard !== undefined
+        ? [{ budget: `${source}/${name}`, hard: Math.round(hard * UNIT_PARTS[unit]), told: false }]
+        : [],
+    );
+    const told = this.tenants.flatMap(({ name, at, hard }) =>
+      at === 'wait' ? [{ budget: `${TENANT_KEY}${name}`, hard, told: true }] : [],
+    );
+    return releaseQueuedRuns(this.#deps.db, [...own, ...told], limit);
   }
 
   /** Begins the admissions of a run's calls, from where its chain of runs stands. */
@@ -98,7 +173,7 @@ export class RunBudgets {
     const { db, log, prices } = this.#deps;
     const { run_id, thread_id, kwargs } = run;
     const state = await this.#loadState(run);
-    const bounds = listBounds(this.#deps, state.caller, facts);
+    const bounds = this.#listBounds(state.caller, facts);
     if (run.attempt > 1) await releaseHolds(db, run_id);
     return new RunAdmission({
       bounds,
@@ -122,7 +197,10 @@ export class RunBudgets {
     end: BoundedEnd | undefined,
   ): Promise<void> {
     const { db } = this.#deps;
-    if (admission.shares) await releaseHolds(db, run_id);
+    if (admission.shares) {
+      await admission.spendTime((asked) => spendTime(db, asked));
+      await releaseHolds(db, run_id);
+    }
     if (end === undefined) return;
     if (end.isOver) {
       if (kwargs.budget_chain !== undefined) await deleteChain(db, thread_id);

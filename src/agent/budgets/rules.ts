@@ -7,6 +7,8 @@ import {
   type RunBudget,
 } from '../../schema/agent/budget.ts';
 import type { AskedCall, CallRefusal } from '../../schema/wire/wall/admission.ts';
+import type { Json } from '../../schema/json.ts';
+import { TENANT_KEY, type TenantBudget } from '../../schema/wire/reported-usage.ts';
 import type { TokenCounts } from '../../schema/wire/wall/model-call.ts';
 
 /* The decisions of budgets: which of them bound a run, the most that a call may take, and the words of questions. */
@@ -24,7 +26,7 @@ export type Bound = {
   /** Its source and its name. */
   key: string;
   name: string;
-  per: Budget['per'];
+  per: Budget['per'] | 'tenant';
   /** Whose budget it is: the id of the thread or the assistant, or the name of the user. */
   scope: string;
   unit: BudgetUnit;
@@ -32,6 +34,8 @@ export type Bound = {
   soft: number | undefined;
   most: number | undefined;
   fails: boolean;
+  /** Whether new runs stay in the queue once it is spent. */
+  waits: boolean;
   countsUnpriced: boolean;
   within: NonNullable<Budget['within']> | undefined;
   timezone: string;
@@ -45,9 +49,16 @@ export type BoundRun = {
   user_id: string | null;
 };
 
+/** The budgets of the owner and of the author, and those that deployments share. */
+export type GivenBudgets = {
+  owner: readonly Budget[];
+  author: readonly Budget[];
+  tenants: readonly TenantBudget[];
+};
+
 /** Returns the bounds of a run. */
 export function listBounds(
-  { owner, author }: { owner: readonly Budget[]; author: readonly Budget[] },
+  { owner, author, tenants }: GivenBudgets,
   caller: RunBudget | undefined,
   run: BoundRun,
 ): Bound[] {
@@ -59,10 +70,27 @@ export function listBounds(
     source: 'run' as const,
     budget: { name: unit, per: 'run', unit: unit as BudgetUnit, hard } satisfies Budget,
   }));
-  return [...named, ...asked]
+  const own = [...named, ...asked]
     .filter(({ budget }) => isCounted(budget, run))
     .map(({ source, budget }) => toBound(source, budget, run));
+  return [...own, ...tenants.map(toTenantBound)];
 }
+
+const toTenantBound = ({ name, unit, within, at, hard }: TenantBudget): Bound => ({
+  key: `${TENANT_KEY}${name}`,
+  name,
+  per: 'tenant',
+  scope: '',
+  unit,
+  hard,
+  soft: undefined,
+  most: undefined,
+  fails: at === 'fail',
+  waits: at === 'wait',
+  countsUnpriced: false,
+  within,
+  timezone: 'UTC',
+});
 
 /** Returns the budget as a bound of a run. */
 export function toBound(source: BudgetSource, budget: Budget, run: BoundRun): Bound {
@@ -79,6 +107,7 @@ export function toBound(source: BudgetSource, budget: Budget, run: BoundRun): Bo
     soft: toParts(budget.soft),
     most: toParts(budget.most),
     fails: at === 'fail',
+    waits: at === 'wait',
     countsUnpriced: unpriced === 'count',
     within,
     timezone,
@@ -256,6 +285,7 @@ const OWNER_WORDS = {
   assistant: 'this assistant',
   user: 'this user',
   deployment: 'this deployment',
+  tenant: 'the deployments of this tenant',
 } as const;
 
 /** Returns the sentence that says why a call may not begin. */
@@ -268,6 +298,30 @@ export function describeBudgetRefusal(
   const until = resetsAt === null ? '' : ` A new ${within ?? 'window'} begins at ${resetsAt}.`;
   return `The budget "${name}" of ${OWNER_WORDS[per]} is spent: ${describeSpent(spent, hard, unit)}.${until}`;
 }
+
+/** The answer to the question of a budget that nobody can raise here. */
+const STOPS = {
+  decision: {
+    type: 'string',
+    enum: ['stop'],
+    description:
+      'End the run here. Without an answer it continues when the platform allows more, or in the next window.',
+  },
+};
+
+const buildAnswerProperties = ({ unit, most }: Bound, { spent }: BudgetQuestion): Json => ({
+  decision: {
+    type: 'string',
+    enum: ['raise', 'stop'],
+    description: 'Raise the budget and go on, or end the run here.',
+  },
+  to: {
+    type: 'number',
+    description: `The new bound in ${unit}, where it is raised.`,
+    minimum: spent / UNIT_PARTS[unit],
+    ...(most !== undefined && { maximum: most / UNIT_PARTS[unit] }),
+  },
+});
 
 /** Returns the refusal of a call: a question, or the error of a run that can't wait. */
 export function buildRefusal(
@@ -283,19 +337,10 @@ export function buildRefusal(
     message,
     requestedSchema: {
       type: 'object',
-      properties: {
-        decision: {
-          type: 'string',
-          enum: ['raise', 'stop'],
-          description: 'Raise the budget and go on, or end the run here.',
-        },
-        to: {
-          type: 'number',
-          description: `The new bound in ${unit}, where it is raised.`,
-          minimum: toAmount(question.spent),
-          ...(bound.most !== undefined && { maximum: toAmount(bound.most) }),
-        },
-      },
+      properties:
+        per === 'tenant' && question.unpriced === undefined
+          ? STOPS
+          : buildAnswerProperties(bound, question),
       required: ['decision'],
     },
     gx: {

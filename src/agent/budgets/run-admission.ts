@@ -39,6 +39,8 @@ export class RunAdmission {
   readonly #began = performance.now();
   readonly #estimates = new Map<string, CallEstimate>();
   readonly #warned = new Set<string>();
+  /** The time up to which budgets that other runs share have counted. */
+  #countedTo = performance.now();
   #spent: Amounts;
   #held: Amounts = NO_AMOUNTS;
   #refused: { refusal: CallRefusal; asked: AskedBudget; isUnpriced: boolean } | undefined;
@@ -85,10 +87,9 @@ export class RunAdmission {
 
   /** Has budgets that other runs share count a call that the graph has made without LangChain, and reports itself. */
   async holdReported(callId: string): Promise<void> {
-    const asked = this.listShared(NO_ESTIMATE).map(({ hard: _hard, ...one }) => ({
-      ...one,
-      hard: undefined,
-    }));
+    const asked = this.listShared(NO_ESTIMATE)
+      .filter(({ unit }) => unit !== 'seconds')
+      .map((one) => ({ ...one, hard: undefined, told: false }));
     if (asked.length > 0) await this.#deps.ask(callId, asked);
   }
 
@@ -105,8 +106,17 @@ export class RunAdmission {
     };
   }
 
+  /** Has budgets of time that other runs share count the time since they last did. */
+  async spendTime(spend: (asked: AskedAccount[]) => Promise<void>): Promise<void> {
+    await this.#runCounting(async (milliseconds) => {
+      const asked = this.listShared(NO_ESTIMATE, milliseconds);
+      const times = asked.filter(({ unit }) => unit === 'seconds');
+      if (times.length > 0) await spend(times);
+    });
+  }
+
   /** Budgets that other runs share, as they ask for a call. */
-  listShared(estimate: CallEstimate): AskedAccount[] {
+  listShared(estimate: CallEstimate, milliseconds = 0): AskedAccount[] {
     return this.#deps.bounds
       .filter(({ per }) => per !== 'run')
       .map((bound) => ({
@@ -117,9 +127,23 @@ export class RunAdmission {
         zone: bound.timezone,
         hard: bound.hard,
         soft: bound.soft,
-        amount: estimate.amounts[bound.unit],
+        amount: bound.unit === 'seconds' ? milliseconds : estimate.amounts[bound.unit],
         certain: isKnown(bound.unit, estimate),
+        told: bound.per === 'tenant',
+        waits: bound.waits,
       }));
+  }
+
+  /** Does some work with the milliseconds that no budget has counted. Where it fails, another one gets them. */
+  async #runCounting<T>(work: (milliseconds: number) => Promise<T>): Promise<T> {
+    const milliseconds = Math.round(performance.now() - this.#countedTo);
+    this.#countedTo += milliseconds;
+    try {
+      return await work(milliseconds);
+    } catch (error) {
+      this.#countedTo -= milliseconds;
+      throw error;
+    }
   }
 
   #measureSeconds(): number {
@@ -163,9 +187,10 @@ export class RunAdmission {
     // Calls that are asked for meanwhile see it.
     this.#estimates.set(callId, estimate);
     this.#held = addAmounts(this.#held, estimate.amounts);
-    const asked = this.listShared(estimate);
-    if (asked.length === 0) return undefined;
-    const { refused, warned } = await this.#deps.ask(callId, asked).catch((error: unknown) => {
+    if (!this.shares) return undefined;
+    const { refused, warned } = await this.#runCounting((milliseconds) =>
+      this.#deps.ask(callId, this.listShared(estimate, milliseconds)),
+    ).catch((error: unknown) => {
       this.#giveBack(callId, estimate);
       throw error;
     });

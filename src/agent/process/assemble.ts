@@ -26,6 +26,9 @@ import { DeadWorkers } from '../runs/executing/dead-workers.ts';
 import { EndedRuns } from '../runs/executing/ended-runs.ts';
 import { RunBudgets } from '../budgets/budgets.ts';
 import { openPrices, type Prices } from '../prices/table.ts';
+import { TenantBudgets } from '../budgets/tenant-budgets.ts';
+import { ReportedSums } from '../usage/reported-sums.ts';
+import type { TenantBudget } from '../../schema/wire/reported-usage.ts';
 import { UsageLedger } from '../runs/executing/usage-ledger.ts';
 import { Executor } from '../runs/executing/executor.ts';
 import { buildAddressResolver } from '../runs/making/feedback.ts';
@@ -140,7 +143,8 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
   const connected = await openConnectedParts(parts, opened);
   const { graphs, pinning, tickets, signals, tracing, eventLog, publisher, streaming } = connected;
   const { batched, readers, typedSchemas, webhooks, courier } = connected;
-  const apart = { ...createIndependentParts(parts, signals), tracing };
+  const usage = await openUsageParts(parts);
+  const apart = { ...createIndependentParts(parts, signals, usage), tracing };
   const shared = {
     ...apart,
     db,
@@ -152,7 +156,7 @@ export async function createAgentDeps(parts: AgentParts, opened: Opened): Promis
     webhooks,
     graphFaults,
     shipped: { lines, spans: tracing },
-    ...createUsageParts(parts),
+    ...usage,
     log,
   };
   const executor = new Executor({
@@ -234,24 +238,32 @@ async function openStreams(
 }
 
 /** Returns the parts that record the calls of models, and bound them. Prices are read where somebody needs them. */
-function createUsageParts({
+async function openUsageParts({
   config,
   db,
   file,
   log,
-}: AgentParts): Pick<AgentDeps, 'ledger' | 'bounds'> {
+}: AgentParts): Promise<Pick<AgentDeps, 'ledger' | 'bounds'>> {
   let read: Prices | undefined;
   const prices = (): Prices => (read ??= openPrices(file.settings.usage, log));
   const { usage, budgets: owner } = config;
-  if (usage.isMeasured) prices();
-  const ledger = new UsageLedger({ db, prices, log });
-  const budgets = new RunBudgets({ db, owner, author: file.settings.budgets ?? [], prices, log });
-  return { ledger: usage.isMeasured ? ledger : undefined, bounds: { budgets, ledger, log } };
+  const measured = file.graphs
+    .filter(({ language }) => usage.isMeasured ?? language === 'python')
+    .map(({ graphId }) => graphId);
+  if (measured.length > 0) prices();
+  const ledger = new UsageLedger({ db, prices, measured, log });
+  const author = file.settings.budgets ?? [];
+  const tenants = new TenantBudgets(db);
+  // Outside of a platform nobody has told any.
+  if (config.reports !== undefined) await tenants.load();
+  const budgets = new RunBudgets({ db, owner, author, tenants, prices, log });
+  return { ledger: measured.length > 0 ? ledger : undefined, bounds: { db, budgets, ledger, log } };
 }
 
 function createIndependentParts(
   { config, db, keyId, log }: AgentParts,
   signals: SignalConnection,
+  { ledger, bounds: { budgets } }: Pick<AgentDeps, 'ledger' | 'bounds'>,
 ): Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'endedRuns' | 'reports'> {
   const worker = signals.processId;
   const callers = new Callers(config.callers);
@@ -267,7 +279,14 @@ function createIndependentParts(
     runCounts: () => endedRuns.byRevision,
     compared: (isCompared: boolean) => endedRuns.compare(isCompared),
   };
-  const asking = { isAsked: () => callers.areHere, planned: announcePlan, ...counted };
+  const sums = new ReportedSums(db);
+  const hasCalls = (): boolean =>
+    ledger !== undefined || budgets.all.length > 0 || budgets.tenants.length > 0;
+  const costs = {
+    readUsage: async (isLast: boolean) => (hasCalls() ? sums.read({ isLast }) : undefined),
+    heardBudgets: (heard: TenantBudget[]) => budgets.hearTenants(heard),
+  };
+  const asking = { isAsked: () => callers.areHere, planned: announcePlan, ...counted, ...costs };
   const reports =
     to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, ...asking, log });
   const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.noteChange());

@@ -19,6 +19,11 @@ import {
   type WorkReport,
   REPORT_LIFE,
 } from '../../schema/wire/work-report.ts';
+import {
+  readTenantBudgets,
+  type ReportedUsage,
+  type TenantBudget,
+} from '../../schema/wire/reported-usage.ts';
 import type { RunCounts } from '../../schema/wire/run-counts.ts';
 import { keepRolloutPlan } from '../db/runs/revisions.ts';
 import { queueWork } from '../db/runs/work.ts';
@@ -54,6 +59,10 @@ type Options = {
   crons: boolean;
   /** Returns the counts of the runs that have ended here, and of those under way. */
   runCounts: () => RunCounts[];
+  /** Returns the sums of the calls of models; undefined where none are recorded. */
+  readUsage: (isLast: boolean) => Promise<ReportedUsage | undefined>;
+  /** Called with the budgets that the deployment shares with others of its tenant, where an answer has some. */
+  heardBudgets: (budgets: TenantBudget[]) => Promise<void>;
   /** Returns true while a client holds a stream or a wait open here. */
   isAsked: () => boolean;
   /** Called with true while a revision is tried out. */
@@ -152,7 +161,7 @@ export class WorkReports {
   async #report(more: { leaves?: boolean } = {}): Promise<boolean> {
     const { to, log } = this.#options;
     try {
-      const report = { ...(await this.#buildReport()), ...more };
+      const report = { ...(await this.#buildReport(more)), ...more };
       const key = (await readFile(path.join(to.keyFolder, CURRENT_KEY), 'utf8')).trim();
       const answer = await fetch(to.url, {
         method: 'POST',
@@ -168,6 +177,7 @@ export class WorkReports {
       if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
       this.gateway.handleAnswer(heard);
       await this.#keepPlan(heard);
+      await this.#keepBudgets(heard);
       this.#lost = 0;
       return true;
     } catch (error) {
@@ -197,6 +207,19 @@ export class WorkReports {
     }
   }
 
+  /** Passes on how budgets stand that deployments share. An answer without them says nothing of them. */
+  async #keepBudgets(heard: unknown): Promise<void> {
+    const { heardBudgets, log } = this.#options;
+    const budgets = readTenantBudgets((heard as { budgets?: unknown } | null | undefined)?.budgets);
+    if (budgets === undefined) return;
+    await heardBudgets(budgets).catch((error: unknown) =>
+      log.debug(
+        { err: toError(error) },
+        'the budgets of the tenant could not be kept; the next answer brings them again',
+      ),
+    );
+  }
+
   #follow(plan: RolloutPlan | undefined): void {
     const candidate = plan?.candidate;
     this.#compared =
@@ -210,8 +233,8 @@ export class WorkReports {
     return { gate: await this.#gate(this.#isAt) };
   }
 
-  async #buildReport(): Promise<WorkReport> {
-    const { db, worker, slots, crons, runCounts, isAsked } = this.#options;
+  async #buildReport({ leaves = false }): Promise<WorkReport> {
+    const { db, worker, slots, crons, runCounts, isAsked, readUsage } = this.#options;
     if (isAsked()) this.noteAnswered();
     const idle = Math.round((performance.now() - this.#askedAt) / 1000);
     const own = {
@@ -225,7 +248,8 @@ export class WorkReports {
       ...(await this.#readGate()),
     };
     if (slots > 0) return own;
-    this.#last = await queueWork(db, { crons });
+    const usage = await readUsage(leaves);
+    this.#last = { ...(await queueWork(db, { crons })), ...(usage && { usage }) };
     // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.
     if (this.#isBusy) this.noteAnswered();
     return { ...own, idle_seconds: this.#isBusy ? 0 : idle, queue: this.#last };

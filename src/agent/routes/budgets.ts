@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
-import { Conflict, Forbidden, Invalid, NotFound } from '../../errors.ts';
+import { Type, type Static } from 'typebox';
+import { Conflict, Forbidden, Invalid, NotFound, toError } from '../../errors.ts';
 import { answerJson, bindRoutes } from '../../http/routes/route.ts';
 import {
   BoundToRaise,
@@ -8,10 +8,13 @@ import {
   BudgetScope,
 } from '../../schema/agent/budget-state.ts';
 import { UNIT_PARTS, type Budget } from '../../schema/agent/budget.ts';
+import { TENANT_KEY, type TenantBudget } from '../../schema/wire/reported-usage.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { findRaiseFault } from '../budgets/rules.ts';
 import { listAccounts, raiseBound, type AccountState } from '../db/budgets/accounts.ts';
+import type { Db } from '../db/base/pool.ts';
 import type { AgentDeps } from '../parts/deps.ts';
+import { releaseNow } from '../runs/making/release.ts';
 import { buildAgentRoutes, describeAnswer, refusedToUsers } from './route.ts';
 
 const route = buildAgentRoutes<[AgentDeps]>('budgets');
@@ -23,19 +26,34 @@ function requireOwner({ guard }: AgentCaller): void {
 }
 
 function toScope(
-  { scope, since, ends_at, spent, held, raised, waiting }: AccountState,
-  { unit, hard }: Budget,
+  { scope, since, ends_at, spent, held, raised, waiting, queued }: AccountState,
+  { unit, hard }: Pick<Budget, 'unit' | 'hard'>,
+  isTold = false,
 ): BudgetScope {
   const parts = UNIT_PARTS[unit];
+  const to = raised === null ? undefined : raised / parts;
   return {
     scope,
     since,
     resets_at: ends_at,
     spent: spent / parts,
     held: held / parts,
-    bound: hard === undefined ? null : Math.max(hard, (raised ?? 0) / parts),
+    bound: hard === undefined ? null : isTold ? (to ?? hard) : Math.max(hard, to ?? 0),
     waiting,
+    queued,
   };
+}
+
+/** Returns a budget of the platform: the part of it that this deployment may spend in its window. */
+async function describeTenantBudget(
+  db: Db,
+  { name, unit, within, at, hard: parts }: TenantBudget,
+  { scope, limit }: Static<typeof BudgetsQuery>,
+): Promise<BudgetState> {
+  const hard = parts / UNIT_PARTS[unit];
+  const accounts = await listAccounts(db, `${TENANT_KEY}${name}`, { scope, limit });
+  const scopes = accounts.map((account) => toScope(account, { unit, hard }, true));
+  return { name, per: 'tenant', unit, within, at, hard, source: 'platform', scopes };
 }
 
 export const budgetRoutes = bindRoutes([
@@ -54,7 +72,8 @@ export const budgetRoutes = bindRoutes([
         });
         return { ...budget, source, scopes: accounts.map((account) => toScope(account, budget)) };
       });
-      return answerJson(await Promise.all(states));
+      const told = bounds.budgets.tenants.map((budget) => describeTenantBudget(db, budget, query));
+      return answerJson(await Promise.all([...states, ...told]));
     },
   }),
   route.post('/budgets/{name}/raise', {
@@ -68,7 +87,8 @@ export const budgetRoutes = bindRoutes([
       ...refusedToUsers,
       409: { description: 'Somebody else has raised it since.' },
     },
-    handler: async ({ params, body, caller }, { db, bounds, log }) => {
+    handler: async ({ params, body, caller }, deps) => {
+      const { db, bounds, log } = deps;
       requireOwner(caller);
       const found = bounds.budgets.all.find(({ budget }) => budget.name === params.name);
       if (found === undefined) throw new NotFound(`There is no budget "${params.name}".`);
@@ -92,6 +112,10 @@ export const budgetRoutes = bindRoutes([
       log.info(
         { budget: key, scope, by: caller.identity, from: before / parts, to },
         'budget raised',
+      );
+      // Where no worker is left, nobody else looks.
+      void releaseNow(deps).catch((error: unknown) =>
+        log.debug({ err: toError(error) }, 'threads that wait for a budget go on later'),
       );
       return answerJson(toScope({ ...account, raised: bound }, budget));
     },

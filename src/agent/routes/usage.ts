@@ -5,13 +5,14 @@ import {
   ForgottenUser,
   UsageQuery,
   UsageRow,
-  UsageSums,
+  ThreadUsage,
+  ThreadUsageQuery,
   UserToForget,
   type UsageGroup,
 } from '../../schema/agent/usage.ts';
 import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import { getThread } from '../db/threads/threads.ts';
-import { forgetUser, sumThreadUsage, sumUsage } from '../db/usage/model-calls.ts';
+import { forgetUser, listThreadCalls, sumThreadUsage, sumUsage } from '../db/usage/model-calls.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import {
   buildAgentRoutes,
@@ -83,12 +84,16 @@ export const usageRoutes = bindRoutes([
     summary: 'Sum the calls of models of a thread',
     access: 'read',
     params: ThreadPath,
-    answers: { 200: describeAnswer('Sums.', UsageSums), ...refused },
-    handler: async ({ params, caller }, { db }) => {
+    query: ThreadUsageQuery,
+    answers: { 200: describeAnswer('Sums.', ThreadUsage), ...refused },
+    handler: async ({ params, query, caller }, { db }) => {
       const { permits } = await askPermission(caller, 'threads:read', params);
       if ((await getThread(db, params.thread_id, permits)) === undefined)
         throw new NotFound(`Thread with ID ${params.thread_id} not found`);
-      return answerJson(await sumThreadUsage(db, params.thread_id));
+      const sums = await sumThreadUsage(db, params.thread_id);
+      if (query.calls === 0) return answerJson(sums);
+      const recorded = await listThreadCalls(db, params.thread_id, query.calls);
+      return answerJson({ ...sums, recorded });
     },
   }),
 ]);

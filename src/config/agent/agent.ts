@@ -166,8 +166,11 @@ function readSettings(read: SettingsReader) {
       max: 300,
     }),
     usage: {
-      /** Whether calls of models are written down. */
-      isMeasured: read.readFlag(['GX_USAGE'], false),
+      /** Whether calls of models are written down. Undefined: those of graphs in Python, to which it costs nothing. */
+      isMeasured:
+        read.readOptional(['GX_USAGE']) === undefined
+          ? undefined
+          : read.readFlag(['GX_USAGE'], false),
       /** Days after which a call is deleted. */
       keepDays: read.readInteger(['GX_USAGE_KEEP_DAYS'], 90, { min: 1, max: 3650 }),
     },

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { buildDateTimeSchema, buildNullableSchema } from '../types.ts';
+import { buildDateTimeSchema, buildEnumSchema, buildNullableSchema } from '../types.ts';
 import { buildLimitSchema } from './agent-types.ts';
-import { Budget } from './budget.ts';
+import { Budget, BUDGET_OWNERS } from './budget.ts';
 
 /* The sums of budgets, as clients see them. */
 
@@ -17,13 +17,17 @@ export const BudgetScope = Type.Object({
   held: Type.Number({ minimum: 0, description: 'The most that calls under way may take.' }),
   bound: buildNullableSchema(Type.Number({ description: 'The hard bound, as it was raised.' })),
   waiting: Type.Integer({ minimum: 0, description: 'Threads that wait for it.' }),
+  queued: Type.Integer({ minimum: 0, description: 'Runs that it keeps in the queue.' }),
 });
 export type BudgetScope = Static<typeof BudgetScope>;
 
 /** A budget with the present windows of those that have spent most of it. */
 export const BudgetState = Type.Object({
   ...Budget.properties,
-  source: Type.String({ description: '`spec` of the deployment, or `gx.json`.' }),
+  per: buildEnumSchema([...BUDGET_OWNERS, 'tenant'], {
+    description: 'As above; `tenant`: the deployments of a tenant have one together.',
+  }),
+  source: Type.String({ description: '`spec` of the deployment, `gx.json`, or `platform`.' }),
   scopes: Type.Array(BudgetScope),
 });
 export type BudgetState = Static<typeof BudgetState>;

@@ -13,6 +13,9 @@ const UNITS = Object.keys(UNIT_PARTS) as BudgetUnit[];
 export const BUDGET_OWNERS = ['run', 'thread', 'assistant', 'user', 'deployment'] as const;
 export const BUDGET_WINDOWS = ['hour', 'day', 'week', 'month'] as const;
 
+/** The form of the name of a budget. */
+export const BUDGET_NAME = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
+
 /** No bound is larger, so that sums of its parts are integers of a database and of JavaScript. */
 const LARGEST_AMOUNT = 1_000_000;
 const LARGEST_COUNT = 1_000_000_000_000;
@@ -28,7 +31,7 @@ const Patterns = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
 export const Budget = buildClosedSchema(
   {
     name: Type.String({
-      pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+      pattern: BUDGET_NAME,
       maxLength: 63,
       description: 'The name of the budget, by which it is raised.',
     }),
@@ -38,7 +41,7 @@ export const Budget = buildClosedSchema(
     }),
     unit: buildEnumSchema(UNITS, {
       description:
-        'US dollars, tokens (of prompts without those of caches, and of answers), calls of models, or seconds under way. Seconds are for budgets of runs alone.',
+        'US dollars, tokens (of prompts without those of caches, and of answers), calls of models, or seconds in which runs are under way.',
     }),
     ...buildOptionalFields({
       hard: buildAmountSchema('No call of a model begins that would exceed it.'),
@@ -52,9 +55,9 @@ export const Budget = buildClosedSchema(
         maxLength: 64,
         description: 'The time zone of its windows, such as Europe/Berlin. Default: UTC.',
       }),
-      at: buildEnumSchema(['ask', 'fail'], {
+      at: buildEnumSchema(['ask', 'fail', 'wait'], {
         description:
-          'ask, the default: the thread waits for an answer. fail: the run fails, and new ones are refused.',
+          'ask, the default: the thread waits for an answer. fail: the run fails, and new ones are refused. wait: as ask, and new runs stay in the queue. It is not for budgets of runs.',
       }),
       most: buildAmountSchema('The highest bound that an answer may raise it to.'),
       raisers: buildEnumSchema(['write', 'admin'], {
@@ -98,13 +101,13 @@ export type RunBudget = Static<typeof RunBudget>;
 
 /** Returns the fault of a budget, and its field; undefined where there is none. */
 function findBudgetFault(budget: Budget): { field: string; msg: string } | undefined {
-  const { per, unit, within, timezone, hard, soft, most } = budget;
+  const { per, unit, within, timezone, at, hard, soft, most } = budget;
   if (hard === undefined && soft === undefined)
     return { field: 'hard', msg: 'must be there, or `soft`' };
   if (per === 'run' && within !== undefined)
     return { field: 'within', msg: 'is not for budgets of runs, which end with them' };
-  if (per !== 'run' && unit === 'seconds')
-    return { field: 'unit', msg: 'may be seconds in budgets of runs alone' };
+  if (per === 'run' && at === 'wait')
+    return { field: 'at', msg: 'may be wait in budgets alone that several runs share' };
   if (timezone !== undefined && !isTimeZone(timezone))
     return { field: 'timezone', msg: 'must be the name of a time zone, such as Europe/Berlin' };
   for (const field of ['hard', 'soft', 'most'] as const) {

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { buildLimitSchema } from './agent-types.ts';
-import { buildNullableSchema } from '../types.ts';
+import { buildEnumSchema, buildNullableSchema } from '../types.ts';
 
 /* The usage of models, summed over the calls of runs. */
 
@@ -52,6 +52,11 @@ export const UsageSums = Type.Object({
   cache_read: buildCountSchema('Tokens of prompts that a cache of the provider had.'),
   cache_write: buildCountSchema('Tokens of prompts that were written to a cache.'),
   reasoning: buildCountSchema('Tokens of reasoning.'),
+  unreported_models: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Names of models that report no tokens, of a run or of a thread.',
+    }),
+  ),
   cost_usd: buildNullableSchema(
     Type.Number({
       description: 'The price of the calls whose price is known. Null where none is known.',
@@ -59,6 +64,43 @@ export const UsageSums = Type.Object({
   ),
 });
 export type UsageSums = Static<typeof UsageSums>;
+
+/** A call of a model, as it was recorded. */
+export const RecordedCall = Type.Object({
+  call_id: Type.String({
+    description: "LangChain's id of the call, which the id of its message ends with.",
+  }),
+  run_id: Type.String(),
+  node: buildNullableSchema(Type.String()),
+  provider: buildNullableSchema(Type.String()),
+  model: buildNullableSchema(Type.String()),
+  started_at: Type.String({ format: 'date-time' }),
+  seconds: Type.Number({ minimum: 0 }),
+  status: buildEnumSchema(['ok', 'error', 'cut']),
+  cached: Type.Boolean(),
+  reported: Type.Boolean({ description: 'Whether the model reported its tokens.' }),
+  input: buildCountSchema('Tokens of the prompt.'),
+  output: buildCountSchema('Tokens of the answer.'),
+  cache_read: buildCountSchema('Tokens of the prompt that a cache had.'),
+  cost_usd: buildNullableSchema(Type.Number({ description: 'Null where nobody knows the price.' })),
+});
+export type RecordedCall = Static<typeof RecordedCall>;
+
+export const ThreadUsageQuery = Type.Object({
+  calls: Type.Integer({
+    minimum: 0,
+    maximum: 1000,
+    default: 0,
+    description: 'The number of the last calls that come with the sums.',
+  }),
+});
+
+/** The sums of a thread, with its last calls where they were asked for. */
+export const ThreadUsage = Type.Object({
+  ...UsageSums.properties,
+  recorded: Type.Optional(Type.Array(RecordedCall)),
+});
+export type ThreadUsage = Static<typeof ThreadUsage>;
 
 const buildGroupSchema = () => Type.Optional(buildNullableSchema(Type.String()));
 

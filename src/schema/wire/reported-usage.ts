@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { UNIT_PARTS } from '../agent/budget.ts';
+import { BUDGET_NAME, UNIT_PARTS } from '../agent/budget.ts';
 import { buildEnumSchema, buildNullableSchema } from '../types.ts';
 
 /*
@@ -47,6 +47,12 @@ export type TenantUnit = (typeof TENANT_UNITS)[number];
 /** Windows that are sums of days of UTC. */
 export const TENANT_WINDOWS = ['day', 'week', 'month'] as const;
 
+/** What becomes of runs that reach one. */
+const TENANT_ENDS = ['ask', 'fail', 'wait'] as const;
+
+/** The key of such a budget in the database of an agent: this, and its name. */
+export const TENANT_KEY = 'tenant/';
+
 /** Budgets of a tenant that a deployment is told of at most. */
 export const MOST_TENANT_BUDGETS = 8;
 
@@ -56,13 +62,13 @@ export const MOST_TENANT_BUDGETS = 8;
  */
 export const TenantBudget = Type.Object({
   name: Type.String({
-    pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+    pattern: BUDGET_NAME,
     maxLength: 63,
     description: 'The name of the budget in the settings of the platform.',
   }),
   unit: buildEnumSchema(TENANT_UNITS, { description: 'US dollars, tokens or calls.' }),
   within: buildEnumSchema(TENANT_WINDOWS, { description: 'Its window, of UTC.' }),
-  at: buildEnumSchema(['ask', 'fail', 'wait'], {
+  at: buildEnumSchema(TENANT_ENDS, {
     description: 'The end of what reaches it: runs ask, fail, or stay in the queue.',
   }),
   since: Type.String({
@@ -109,3 +115,34 @@ export const pickUsageFields = (usage: ReportedUsage): ReportedUsage =>
     output,
     cost_nano,
   }));
+
+/** Returns the budgets of an answer. Undefined where it has none, or they have another form. */
+export function readTenantBudgets(given: unknown): TenantBudgets | undefined {
+  if (!Array.isArray(given) || given.length > MOST_TENANT_BUDGETS) return undefined;
+  const read = given.map((one) => readTenantBudget(one));
+  return read.every((one) => one !== undefined) ? read : undefined;
+}
+
+function readTenantBudget(given: unknown): TenantBudget | undefined {
+  const { name, unit, within, at, since, hard, own, left } = (given ?? {}) as Partial<
+    Record<keyof TenantBudget, unknown>
+  >;
+  const isKnown =
+    typeof name === 'string' &&
+    new RegExp(BUDGET_NAME).test(name) &&
+    isOneOf(TENANT_UNITS, unit) &&
+    isOneOf(TENANT_WINDOWS, within) &&
+    isOneOf(TENANT_ENDS, at) &&
+    typeof since === 'string' &&
+    !Number.isNaN(Date.parse(since)) &&
+    isAmount(hard) &&
+    isAmount(own) &&
+    isAmount(left);
+  return isKnown ? { name, unit, within, at, since, hard, own, left } : undefined;
+}
+
+const isOneOf = <T extends string>(words: readonly T[], given: unknown): given is T =>
+  words.some((word) => word === given);
+
+const isAmount = (given: unknown): given is number =>
+  Number.isSafeInteger(given) && (given as number) >= 0;

@@ -226,10 +226,7 @@ export function measureReport({ from, queue, server, gate }: WorkReport): number
   ].reduce((sum, text) => sum + (text?.length ?? 0), 0);
   const days = queue?.usage?.length ?? 0;
   return (
-    REPORT_OBJECTS +
-    PINNED_OBJECTS * pinned.length +
-    USAGE_OBJECTS * days +
-    CHARACTER * characters
+    REPORT_OBJECTS + PINNED_OBJECTS * pinned.length + USAGE_OBJECTS * days + CHARACTER * characters
   );
 }
 

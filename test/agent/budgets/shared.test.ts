@@ -9,6 +9,8 @@ import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 const CONFIG = 'test/agent/budgets/graphs/gx.json';
 const [SHARED, REFUSING, KILLED, AGAIN] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+const ROUNDS = 20;
+const ROUND_ASSISTANTS = Array.from({ length: ROUNDS }, () => randomUUID());
 const buildBudget = (name: string, assistant: string, more: object): object => ({
   name,
   per: 'assistant',
@@ -20,6 +22,13 @@ const BUDGETS = [
   buildBudget('shared', SHARED, { hard: 10, most: 100 }),
   buildBudget('refusing', REFUSING, { hard: 2, within: 'day', at: 'fail' }),
   buildBudget('killed', KILLED, { hard: 1000 }),
+  {
+    name: 'rounds',
+    per: 'assistant',
+    unit: 'calls',
+    hard: 10,
+    only: { assistants: ROUND_ASSISTANTS },
+  },
   buildBudget('again', AGAIN, { hard: 1, within: 'hour', timezone: 'Asia/Kolkata' }),
 ];
 const env = { GX_BUDGETS: JSON.stringify(BUDGETS) };
@@ -31,7 +40,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   const first = await startAgent({ database: database.uri, config: CONFIG, env });
   agents = [first, await startAgent({ database: database.uri, config: CONFIG, env })];
-  for (const assistantId of [SHARED, REFUSING, KILLED, AGAIN])
+  for (const assistantId of [SHARED, REFUSING, KILLED, AGAIN, ...ROUND_ASSISTANTS])
     await first.client.assistants.create({ graphId: 'asks', assistantId });
 });
 afterAll(async () => {
@@ -53,6 +62,12 @@ async function runToEnd(thread: string, body: object, at = 0): Promise<unknown> 
 
 async function readBudget(name: string): Promise<BudgetState['scopes'][number] | undefined> {
   const answer = await fetch(`${agents[0]!.url}/budgets`);
+  const states = (await answer.json()) as BudgetState[];
+  return states.find((state) => state.name === name)!.scopes[0];
+}
+
+async function readScope(name: string, scope: string): Promise<unknown> {
+  const answer = await fetch(`${agents[0]!.url}/budgets?scope=${scope}`);
   const states = (await answer.json()) as BudgetState[];
   return states.find((state) => state.name === name)!.scopes[0];
 }
@@ -86,6 +101,7 @@ test('a hundred branches of four runs on two servers make the calls that there i
     held: 0,
     bound: 10,
     waiting: 4,
+    queued: 0,
   });
 
   for (const [to, words] of [
@@ -110,6 +126,40 @@ test('a hundred branches of four runs on two servers make the calls that there i
   expect(await countCalls(threads)).toBe(100);
   expect(await readBudget('shared')).toMatchObject({ spent: 100, held: 0, bound: 100, waiting: 0 });
 });
+
+test(`of a hundred branches over four workers, as many ask as there is room for, in ${ROUNDS} rounds`, async () => {
+  const second = { database: database.uri, config: CONFIG, env };
+  const more = [await startAgent(second), await startAgent(second)];
+  try {
+    const workers = [...agents, ...more];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const threads = await createThreads(4);
+      const input = { kind: 'send', calls: 25 };
+      await Promise.all(
+        threads.map(async (thread, at) => {
+          const answer = await fetch(`${workers[at]!.url}/threads/${thread}/runs/wait`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ assistant_id: ROUND_ASSISTANTS[round], input }),
+          });
+          await answer.text();
+        }),
+      );
+      expect(await countCalls(threads)).toBe(10);
+      expect(await readScope('rounds', ROUND_ASSISTANTS[round]!)).toMatchObject({
+        spent: 10,
+        held: 0,
+        waiting: 4,
+      });
+    }
+    const [row] = await database.sql<{ workers: number }>(
+      `select count(distinct worker)::int as workers from gx.worker`,
+    );
+    expect(row!.workers).toBe(workers.length);
+  } finally {
+    for (const one of more) await one.kill();
+  }
+}, 120_000);
 
 test('a budget that fails ends the run, and refuses others until its window is over', async () => {
   const [thread] = await createThreads(1);

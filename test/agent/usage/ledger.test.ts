@@ -31,6 +31,7 @@ const NOTHING = {
   cache_read: 0,
   cache_write: 0,
   reasoning: 0,
+  unreported_models: [] as string[],
 };
 
 async function ask(...models: string[]): Promise<string> {

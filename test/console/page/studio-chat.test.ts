@@ -358,17 +358,24 @@ test('runs of a thread have their steps with times, and one that waited for a pe
     step('b', 'a', { madeAt: made(1), source: 'input', next: ['__start__'] }),
     step('a', '', { madeAt: made(1), source: 'update', run: '', next: ['answer'] }),
   ];
+  const USAGE = { input: 5, output: 1, unreported: 3, failed: 1, unreported_models: ['m'] };
   const runs = [
-    { id: 'r2', status: 'success', begunAt: made(499), usage: { input: 5, output: 1 } },
+    { id: 'r2', status: 'success', begunAt: made(499), usage: USAGE },
     { id: 'r1', status: 'interrupted', begunAt: made(0), usage: null },
   ];
-  expect(listRunTurns(steps, 'f', runs)).toEqual([
+  const calls = [
+    { run: 'r2', node: 'tools', model: 'm', input: 5, output: 1, isTold: true, cost: 0.5 },
+    { run: 'r4', node: 'tools', model: 'm', input: 1, output: 1, isTold: true, cost: 0.5 },
+  ];
+  expect(listRunTurns(steps, 'f', { runs, calls })).toEqual([
     {
       run: 'r1',
       behind: 2,
       status: 'interrupted',
       milliseconds: 5000,
       usage: '',
+      unreported: '',
+      calls: [],
       steps: [{ nodes: ['answer'], milliseconds: 3000, from: 1, to: 2 }],
     },
     {
@@ -377,6 +384,8 @@ test('runs of a thread have their steps with times, and one that waited for a pe
       status: 'success',
       milliseconds: 1000,
       usage: '5 in, 1 out',
+      unreported: '2 calls of m told nothing: set `stream_usage`',
+      calls: calls.slice(0, 1),
       steps: [{ nodes: ['tools'], milliseconds: 1000, from: 2, to: 4 }],
     },
   ]);

@@ -8,7 +8,11 @@ import {
   type Catalog,
 } from '../../../src/console/page/studio/records/catalogs.ts';
 import { formatBytes } from '../../../src/console/page/studio/byte-text.ts';
-import { describeUsage } from '../../../src/console/page/studio/usage-text.ts';
+import {
+  describeCall,
+  describeUnreported,
+  describeUsage,
+} from '../../../src/console/page/studio/usage-text.ts';
 import { listRefusal } from '../../../src/console/page/studio/records/list-refusal.ts';
 import { readListedRecord } from '../../../src/console/page/studio/records/listed-record.ts';
 import { buildTraceAddress } from '../../../src/console/page/studio/agent-answers.ts';
@@ -53,6 +57,26 @@ test.each([
   [{ input: 1234, output: 56, cost_usd: 12.345 }, '1,234 in, 56 out, $12.35'],
 ])('the usage of a run, %j, is "%s"', (usage, words) => {
   expect(describeUsage(usage)).toBe(words);
+});
+
+test.each([
+  [null, ''],
+  [{ unreported: 0 }, ''],
+  [{ unreported: 2, failed: 2 }, ''],
+  [{ unreported: 1, failed: 0 }, '1 call told nothing: set `stream_usage`'],
+  [
+    { unreported: 3, failed: 0, unreported_models: ['a', 'b', 'c', 'd'] },
+    '3 calls of a, b, c told nothing: set `stream_usage`',
+  ],
+  [{ unreported: 1, unreported_models: [{}] }, '1 call told nothing: set `stream_usage`'],
+])('of the usage %j is said: "%s"', (usage, words) => {
+  expect(describeUnreported(usage)).toBe(words);
+});
+
+test('a call shows its price, or that it told nothing', () => {
+  const call = { run: 'r', node: 'n', model: 'm', input: 3, output: 2, isTold: true, cost: 0.25 };
+  expect(describeCall(call)).toBe('3 in, 2 out, $0.25');
+  expect(describeCall({ ...call, isTold: false })).toBe('told nothing');
 });
 
 test('ids of a hostile agent stay one part of a path', () => {

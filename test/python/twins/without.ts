@@ -38,6 +38,10 @@ export const WITHOUT_TWINS: Readonly<Record<string, string>> = {
     'Traces of graphs in Python have tests of their own in test/python/traces.test.ts.',
   'test/agent/ui/ui.test.ts':
     'Its components are built beside the graph in JavaScript, which makes no difference to them.',
+  'test/agent/budgets/queued.test.ts':
+    'Runs that stay in the queue have not begun; runs.test.ts has graphs in Python.',
+  'test/agent/budgets/tenants.test.ts':
+    'Answers to reports tell of these budgets; runs.test.ts has graphs in Python.',
   'test/agent/budgets/shared.test.ts':
     'The database decides about budgets that runs share; runs.test.ts has graphs in Python.',
   'test/agent/usage/ledger.test.ts':

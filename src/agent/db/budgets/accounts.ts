@@ -11,8 +11,13 @@ export type AskedAccount = {
   zone: string;
   hard: number | undefined;
   soft: number | undefined;
+  /** Milliseconds that have passed are spent at once; of other units it is the most that the call takes. */
   amount: number;
   certain: boolean;
+  /** Whether `hard` is the bound of a new window alone, and the account has the present one. */
+  told: boolean;
+  /** Whether new runs stay in the queue once it is spent. */
+  waits: boolean;
 };
 
 /** The budget that refuses a call. `since` is null where it has no windows. */
@@ -39,6 +44,16 @@ export async function holdAmounts(
     values: [run_id, call_id, JSON.stringify(asked)],
   });
   return row!.answer;
+}
+
+/** Adds time that has passed to budgets of time, as a call would, though none is asked for. Nothing refuses it. */
+export async function spendTime(db: Db, asked: AskedAccount[]): Promise<void> {
+  const [run_id, call_id] = ['00000000-0000-0000-0000-000000000000', ''];
+  await holdAmounts(db, {
+    run_id,
+    call_id,
+    asked: asked.map((one) => ({ ...one, hard: undefined, told: false })),
+  });
 }
 
 /** Locks the accounts of the sums `s` in the order of their keys, and changes them by `change`. */
@@ -114,6 +129,7 @@ export type AccountState = {
   held: number;
   raised: number | null;
   waiting: number;
+  queued: number;
 };
 
 /** Returns the present accounts of a budget, those that have spent most first. */
@@ -126,7 +142,8 @@ export function listAccounts(
     name: 'budget_accounts',
     text: `select a.scope, case when isfinite(a.since) then a.since end as since, a.ends_at, a.spent::float8 as spent,
         a.held::float8 as held, a.raised::float8 as raised, (select count(*)::int from gx.budget_chain c
-          where c.question_id is not null and (c.budget, c.scope, c.since) = (a.budget, a.scope, a.since)) as waiting
+          where c.question_id is not null and (c.budget, c.scope, c.since) = (a.budget, a.scope, a.since)) as waiting,
+        (select count(*)::int from gx.budget_queued q where (q.budget, q.scope, q.since) = (a.budget, a.scope, a.since)) as queued
       from gx.budget_account a
       where a.budget = $1 and ($2::text is null or a.scope = $2) and (a.ends_at is null or a.ends_at > now())
       order by a.spent desc, a.scope limit $3`,
@@ -142,10 +159,17 @@ export async function forgetAccounts(db: Db, user: string): Promise<void> {
   });
 }
 
+/** The bound of an account `a`. `hard` and `told` are those of its budget. */
+const buildBoundSql = (hard: string, told: string): string =>
+  `case when ${told} then coalesce(a.raised, ${hard}) else greatest(a.raised, ${hard}) end`;
+
+/** A budget that may be spent, and what counts for one that is told by the platform. */
+type BoundedAccount = { budget: string; scope: string; hard: number; told: boolean };
+
 /** Returns the end of a present window in which a budget is spent, and how much; undefined where it is not spent. */
 export async function findSpentWindow(
   db: Db,
-  { budget, scope, hard }: { budget: string; scope: string; hard: number },
+  { budget, scope, hard, told }: BoundedAccount,
 ): Promise<
   { spent: number; hard: number; ends_at: string | null; seconds: number | null } | undefined
 > {
@@ -156,11 +180,85 @@ export async function findSpentWindow(
     seconds: number | null;
   }>({
     name: 'budget_spent',
-    text: `select spent::float8 as spent, greatest(raised, $3::bigint)::float8 as hard, ends_at,
-        ceil(extract(epoch from ends_at - now()))::int as seconds from gx.budget_account
-      where budget = $1 and scope = $2 and (ends_at is null or ends_at > now()) and spent >= greatest(raised, $3::bigint)
+    text: `select spent::float8 as spent, (${buildBoundSql('$3::bigint', '$4::boolean')})::float8 as hard, ends_at,
+        ceil(extract(epoch from ends_at - now()))::int as seconds from gx.budget_account a
+      where budget = $1 and scope = $2 and (ends_at is null or ends_at > now()) and spent >= ${buildBoundSql('$3::bigint', '$4::boolean')}
       order by since desc limit 1`,
-    values: [budget, scope, hard],
+    values: [budget, scope, hard, told],
   });
   return row;
+}
+
+/**
+ * The condition that an account `a` pays for no further run: it is spent, or its rest is less than a call that it has
+ * refused.
+ */
+const buildFullSql = (hard: string, told: string): string =>
+  `(a.spent >= ${buildBoundSql(hard, told)}
+    or coalesce(a.spent + a.held + case when a.unit = 'seconds' then 0 else a.refused end > ${buildBoundSql(hard, told)}, false))`;
+
+/** Days after which a run looks again that waits in the queue for a budget without windows. */
+const LOOK_AGAIN_DAYS = 7;
+
+/** A run that a budget keeps in the queue: the seconds until it is due. */
+export type QueuedRun = {
+  run_id: string;
+  thread_id: string;
+  revision: string | null;
+  after_seconds: number;
+};
+
+/**
+ * Gives a run back to the queue whose budgets pay for no further one, with all runs of its thread that wait, until the
+ * window is over. `attempt` and `worker` are those of the run here. Returns no run where a budget pays for it, or where
+ * somebody stops it.
+ */
+export function queueSpentRun(
+  db: Db,
+  run: { run_id: string; thread_id: string; worker: string },
+  bounds: BoundedAccount[],
+): Promise<QueuedRun[]> {
+  return db.query<QueuedRun>({
+    name: 'budget_queue_run',
+    text: `with b as (select * from jsonb_to_recordset($4::text::jsonb) as b (budget text, scope text, hard bigint, told boolean)),
+      full_account as (select a.budget, a.scope, a.since, coalesce(a.ends_at, now() + interval '${LOOK_AGAIN_DAYS} days') as until
+        from b join gx.budget_account a on a.budget = b.budget and a.scope = b.scope
+        where (a.ends_at is null or a.ends_at > now()) and ${buildFullSql('b.hard', 'b.told')} order by a.budget, a.since desc limit 1),
+      kept as materialized (select r.run_id, r.due_at, r.status from gx.run r
+        where r.thread_id = $2 and exists (select 1 from full_account) and (r.run_id = $1 or (r.status = 'pending' and r.due_at <= now()))
+          and exists (select 1 from gx.run x where x.run_id = $1 and x.status = 'running' and x.worker = $3 and x.cancel is null)
+        order by r.run_id for no key update of r),
+      noted as (insert into gx.budget_queued (run_id, budget, scope, since, due_at)
+        select k.run_id, f.budget, f.scope, f.since, k.due_at from kept k, full_account f
+        on conflict (run_id) do update set budget = excluded.budget, scope = excluded.scope, since = excluded.since)
+      update gx.run r set due_at = f.until, updated_at = now(), status = 'pending', worker = null, lease_until = null,
+          begun = null, attempt = r.attempt - case when k.status = 'running' then 1 else 0 end
+        from kept k, full_account f where r.run_id = k.run_id
+        returning r.run_id, r.thread_id, r.revision, ceil(extract(epoch from f.until - now()))::int as after_seconds`,
+    values: [run.run_id, run.thread_id, run.worker, JSON.stringify(bounds)],
+  });
+}
+
+/**
+ * Makes runs due again that waited for a budget which was raised, begins again, or is there no longer: as they were
+ * before, in their order. Returns them, at most so many.
+ */
+export function releaseQueuedRuns(
+  db: Db,
+  budgets: Omit<BoundedAccount, 'scope'>[],
+  limit: number,
+): Promise<Omit<QueuedRun, 'after_seconds'>[]> {
+  return db.query({
+    name: 'budget_release_queued',
+    text: `with b as (select * from jsonb_to_recordset($1::text::jsonb) as b (budget text, hard bigint, told boolean)),
+      free as (select q.run_id from gx.budget_queued q left join b using (budget)
+          left join gx.budget_account a on (a.budget, a.scope, a.since) = (q.budget, q.scope, q.since)
+        where b.budget is null or a.budget is null or a.ends_at <= now() or not ${buildFullSql('b.hard', 'b.told')}
+        order by q.due_at, q.run_id limit $2),
+      l as materialized (select r.run_id, r.status from gx.run r join free using (run_id) order by r.run_id for no key update of r),
+      gone as (delete from gx.budget_queued q using l where q.run_id = l.run_id returning q.run_id, q.due_at, l.status)
+      update gx.run r set due_at = g.due_at from gone g where r.run_id = g.run_id and g.status = 'pending'
+        returning r.run_id, r.thread_id, r.revision`,
+    values: [JSON.stringify(budgets), limit],
+  });
 }

@@ -1,5 +1,6 @@
 import { NO_TOKENS, type ModelCall } from '../../../schema/wire/wall/model-call.ts';
-import type { UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
+import type { RecordedCall, UsageGroup, UsageRow, UsageSums } from '../../../schema/agent/usage.ts';
+import type { UsageOfDay } from '../../../schema/wire/reported-usage.ts';
 import { NANO_PER_USD } from '../../prices/compute-cost.ts';
 import { buildRowsSql } from '../base/plans.ts';
 import { forgetAccounts, SETTLE_CALLS } from '../budgets/accounts.ts';
@@ -94,8 +95,15 @@ const SUMS = `count(*)::int as calls, (count(*) filter (where status <> 'ok'))::
   coalesce(sum(cache_write::bigint + cache_write_1h), 0)::float8 as cache_write,
   coalesce(sum(reasoning), 0)::float8 as reasoning, (sum(cost_nano) / ${NANO_PER_USD}.0)::float8 as cost_usd`;
 
+/** Models that sums name at most, of those that report no tokens. */
+const MOST_MODELS = 10;
+
+/** The sums of a run or a thread, with the names of models that report no tokens. */
+const NAMED_SUMS = `${SUMS}, coalesce((array_agg(distinct model) filter
+    (where not reported and status = 'ok' and model is not null))[1:${MOST_MODELS}], '{}') as unreported_models`;
+
 /** The sums of the calls of a run `r`, as JSON. Null where there is none. */
-export const SUMS_OF_RUN = `(select to_jsonb(s) from (select ${SUMS} from gx.model_call c where c.run_id = r.run_id having count(*) > 0) s)`;
+export const SUMS_OF_RUN = `(select to_jsonb(s) from (select ${NAMED_SUMS} from gx.model_call c where c.run_id = r.run_id having count(*) > 0) s)`;
 
 const GROUPS: Record<UsageGroup, string> = {
   day: `to_char(started_at at time zone 'UTC', 'YYYY-MM-DD')`,
@@ -126,10 +134,38 @@ export function sumUsage(db: Db, { from, to, groups, limit, offset }: Asked): Pr
 export async function sumThreadUsage(db: Db, threadId: string): Promise<UsageSums> {
   const [sums] = await db.query<UsageSums>({
     name: 'thread_usage',
-    text: `select ${SUMS} from gx.model_call where thread_id = $1`,
+    text: `select ${NAMED_SUMS} from gx.model_call where thread_id = $1`,
     values: [threadId],
   });
   return sums!;
+}
+
+/** Returns the last calls of a thread, the last one first. */
+export function listThreadCalls(db: Db, threadId: string, limit: number): Promise<RecordedCall[]> {
+  return db.query<RecordedCall>({
+    name: 'thread_calls',
+    text: `select call_id, run_id, node, provider, model, to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as started_at,
+        milliseconds / 1000.0::float8 as seconds, status, cached, reported, input, output, cache_read,
+        (cost_nano / ${NANO_PER_USD}.0)::float8 as cost_usd
+      from gx.model_call where thread_id = $1 order by gx.model_call.started_at desc, call_id limit $2`,
+    values: [threadId, limit],
+  });
+}
+
+/** Returns a sum that a number of JavaScript holds exactly. */
+const limitSum = (sum: string): string => `least(${sum}, ${Number.MAX_SAFE_INTEGER})::float8`;
+
+/** Sums the calls that began from a time on, and before another one, by days of UTC. */
+export function sumUsageByDay(db: Db, from: Date, to: Date | undefined): Promise<UsageOfDay[]> {
+  return db.query<UsageOfDay>({
+    name: 'usage_by_day',
+    text: `select ${GROUPS.day} as day, count(*)::int as calls, (count(*) filter (where not reported))::int as unreported,
+        (count(*) filter (where cost_nano is null))::int as unpriced, ${limitSum('sum(input)')} as input,
+        ${limitSum('sum(cache_read)')} as cache_read, ${limitSum('sum(output)')} as output,
+        ${limitSum('sum(cost_nano)')} as cost_nano
+      from gx.model_call where started_at >= $1 and started_at < coalesce($2::timestamptz, 'infinity') group by 1`,
+    values: [from, to ?? null],
+  });
 }
 
 /** The beginning of the first day that has no sums yet. */

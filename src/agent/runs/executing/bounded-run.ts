@@ -4,14 +4,19 @@ import type { AskedCall, CallRefusal } from '../../../schema/wire/wall/admission
 import type { ModelCall } from '../../../schema/wire/wall/model-call.ts';
 import type { RunBudgets } from '../../budgets/budgets.ts';
 import type { RunAdmission } from '../../budgets/run-admission.ts';
+import type { Db } from '../../db/base/pool.ts';
+import type { Signals } from '../../db/base/signals.ts';
 import type { Claimed } from '../../db/runs/leases.ts';
+import type { Tickets } from '../../queue/tickets.ts';
 import type { GraphHost } from '../../graphs/host.ts';
 import { runFields } from '../../kernel/run-fields.ts';
 import type { End } from './end.ts';
 import { readRunFacts, type UsageLedger } from './usage-ledger.ts';
 
 /** The budgets of a process, and the ledger that has the calls of bounded runs. */
-export type BoundDeps = { budgets: RunBudgets; ledger: UsageLedger; log: Log };
+export type BoundDeps = { db: Db; budgets: RunBudgets; ledger: UsageLedger; log: Log };
+
+type QueueDeps = { tickets: Tickets; signals: Signals };
 
 /** A run that budgets bound, while this process has it. */
 export class BoundedRun {
@@ -41,6 +46,20 @@ export class BoundedRun {
     if (kwargs.budget_answer?.decision !== 'stop') return false;
     await host.call('update', { graph_id, thread_id, values: null, as_node: '__end__' });
     return true;
+  }
+
+  /**
+   * Gives the run back to the queue, where a budget is spent whose new runs wait there. Returns whether it does. A run
+   * that has begun elsewhere goes on.
+   */
+  async returnIfSpent({ tickets, signals }: QueueDeps): Promise<boolean> {
+    if (this.#run.attempt > 1) return false;
+    const { budgets, log } = this.#deps;
+    const queued = await budgets.queueSpent(this.#run, readRunFacts(this.#run), signals.processId);
+    for (const run of queued) await tickets.send(this.#deps.db, run);
+    if (queued.length > 0)
+      log.info(runFields(this.#run), 'run waits in the queue: a budget is spent');
+    return queued.length > 0;
   }
 
   admit(call: AskedCall): Promise<CallRefusal | undefined> {

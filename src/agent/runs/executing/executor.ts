@@ -86,6 +86,9 @@ type HeldRun = PublishedRun & {
 /** The end of a run whose answer to the question of a budget ends it. */
 const STOPPED: Outcome = { status: 'success', waiting: false, interrupts: '{}' };
 
+/** The end here of a run that waits in the queue. */
+const QUEUED: Outcome = { status: 'interrupted', waiting: false, lost: true };
+
 /** Characters of long states that are remembered, so that the next runs of their threads write only the additions. */
 const REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
 
@@ -208,15 +211,20 @@ export class Executor {
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
     const { host, publisher, eventLog, tracing, endedRuns, ledger, log } = this.#deps;
+    const isMeasured = ledger?.isMeasured(graph_id) === true;
     try {
       if (attempt > 1) await this.#adoptEarlierEvents(held);
       held.bounded = await BoundedRun.open(this.#deps.bounds, held.run);
+      if ((await held.bounded?.returnIfSpent(this.#deps)) === true) {
+        this.#handleEvent(held, { event: 'given' });
+        return this.#handleEvent(held, { event: 'graph-ended', outcome: QUEUED });
+      }
       if ((await held.bounded?.endIfStopped(host)) === true) {
         this.#handleEvent(held, { event: 'given' });
         return this.#handleEvent(held, { event: 'graph-ended', outcome: STOPPED });
       }
       const more = {
-        ...(ledger === undefined ? endedRuns.decideMeasuring(attempt) : { measures_usage: true }),
+        ...(isMeasured ? { measures_usage: true } : endedRuns.decideMeasuring(attempt)),
         ...(held.bounded && { measures_usage: true, bounded: true }),
         ...buildSpanTrace(held.span, this.#deps.traces?.passesOn === true),
       };
@@ -233,8 +241,8 @@ export class Executor {
           spans: (spans) => tracing?.add(spans),
           usage: (calls) => {
             endedRuns.recordCalls(run_id, calls);
-            if (held.bounded === undefined) ledger?.add(held.run, calls);
-            else held.bounded.record(calls);
+            if (held.bounded !== undefined) held.bounded.record(calls);
+            else if (isMeasured) ledger?.add(held.run, calls);
           },
           admit: async (call) => held.bounded?.admit(call),
           done: (outcome) => this.#handleEvent(held, { event: 'graph-ended', outcome }),

@@ -14,6 +14,9 @@ import { ModelCallCounts } from './model-call-counts.ts';
 type CallsToWrite = { calls: StoredCall[]; settles: boolean };
 type OfRun = CallsToWrite & { writing: Promise<void> | undefined };
 
+/** `measured`: the graphs whose calls are written down also where no budget bounds their run. */
+type LedgerDeps = { db: Database; prices: () => Prices; measured: Iterable<string>; log: Log };
+
 /** Writes the calls of models down while their runs are under way, so that a process that dies loses few of them. */
 export class UsageLedger {
   readonly counts = new ModelCallCounts();
@@ -22,7 +25,10 @@ export class UsageLedger {
   readonly #prices: () => Prices;
   readonly #unwritten = new Map<string, OfRun>();
 
-  constructor({ db, prices, log }: { db: Database; prices: () => Prices; log: Log }) {
+  readonly #measured: ReadonlySet<string>;
+
+  constructor({ db, prices, measured, log }: LedgerDeps) {
+    this.#measured = new Set(measured);
     this.#log = log;
     this.#prices = prices;
     this.#batcher = new Batcher(async (lists) => {
@@ -34,6 +40,11 @@ export class UsageLedger {
       );
       return lists.map(() => undefined);
     });
+  }
+
+  /** Returns whether the calls of all runs of a graph are written down. */
+  isMeasured(graphId: string): boolean {
+    return this.#measured.has(graphId);
   }
 
   /** Takes calls of a run, and begins to write them. `settles`: budgets that the run shares hold something for them. */

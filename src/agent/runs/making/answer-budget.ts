@@ -2,6 +2,7 @@ import { Forbidden, Invalid } from '../../../errors.ts';
 import { UNIT_PARTS, type BudgetUnit } from '../../../schema/agent/budget.ts';
 import type { RunCreate, RunKwargs } from '../../../schema/agent/run.ts';
 import { isObject, type Json } from '../../../schema/json.ts';
+import { TENANT_KEY } from '../../../schema/wire/reported-usage.ts';
 import type { AgentCaller } from '../../auth/caller.ts';
 import type { RunBudgets } from '../../budgets/budgets.ts';
 import { findRaiseFault } from '../../budgets/rules.ts';
@@ -57,7 +58,8 @@ async function takeBudgetAnswer(
   const { asked, state } = chain;
   const answer = await findAnswer(deps.db, { resume, asked, threadId });
   if (answer === undefined) return unchanged;
-  const { decision, to } = readAnswer(answer, { isPriced: state.asks_unpriced !== true });
+  const isPriced = state.asks_unpriced !== true;
+  const { decision, to } = readAnswer(answer, { isPriced });
   const answering = { ids: [asked.question_id] };
   if (decision === 'stop')
     return {
@@ -65,7 +67,7 @@ async function takeBudgetAnswer(
       kwargs: { budget_chain: 'goes_on', budget_answer: { decision } },
       answering,
     };
-  const raise = decideRaise(deps.bounds.budgets, { asked, to, caller });
+  const raise = decideRaise(deps.bounds.budgets, { asked, to, caller, isPriced });
   return {
     body: { ...body, input: null, command: dropAnswer(command, asked.question_id) },
     kwargs: {
@@ -115,16 +117,26 @@ function readAnswer(
   return { decision, to };
 }
 
+type RaiseAsked = {
+  asked: AskedBudget;
+  to: number | undefined;
+  caller: AgentCaller;
+  /** False where the question is about a model without a price. */
+  isPriced: boolean;
+};
 type Raise = { of: 'run'; to: number } | { of: 'others'; raise: BoundRaise };
 
 /** Returns the budget's new bound. Undefined where it bounds nothing any more, or no bound was asked for. */
 function decideRaise(
   budgets: RunBudgets,
-  { asked, to, caller }: { asked: AskedBudget; to: number | undefined; caller: AgentCaller },
+  { asked, to, caller, isPriced }: RaiseAsked,
 ): Raise | undefined {
   const { budget: key, scope, since, hard } = asked;
   const found = budgets.findByKey(key);
   const isOwn = key.startsWith('run/');
+  const isTenants = key.startsWith(TENANT_KEY);
+  if (isTenants && (isPriced || to !== undefined))
+    throw new Forbidden('This budget is raised by those who run the platform.');
   if (!isOwn && found?.budget.raisers !== 'write' && caller.guard !== undefined)
     throw new Forbidden("This budget is raised by the deployment's own keys.");
   if (to === undefined || (found === undefined && !isOwn)) return undefined;

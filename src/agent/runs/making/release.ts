@@ -18,24 +18,49 @@ import type { RequestFacts } from './request.ts';
 const LOOK_MILLISECONDS = 1000;
 /** Threads that go on together. */
 const TOGETHER = 100;
+/** Runs that become due together. */
+const QUEUED_TOGETHER = 500;
 /** Looks between two that remove the holds of runs whose worker is gone. */
 const LOOKS_FOR_LOST = 10;
 
 type Deps = CreateDeps & { log: Log };
 
-/** Has waiting threads go on, until the signal, where runs share budgets. Never throws. */
+/** Has waiting threads and runs go on, until the signal, where runs share budgets. Never throws. */
 export async function releaseWaitingThreads(deps: Deps, signal: AbortSignal): Promise<void> {
-  if (!deps.bounds.budgets.areShared) return;
-  for (let looks = 0; await sleepUnlessAborted(LOOK_MILLISECONDS, signal); looks += 1)
+  const { budgets } = deps.bounds;
+  // Budgets of the platform may come at any time. Without any, a look asks nothing.
+  for (let looks = 0; await sleepUnlessAborted(LOOK_MILLISECONDS, signal); looks += 1) {
+    if (!budgets.areShared) continue;
     try {
       if (looks % LOOKS_FOR_LOST === 0) await releaseLostHolds(deps.db);
-      for (const thread of await loadReleasedThreads(deps.db, TOGETHER)) {
-        if (signal.aborted) return;
-        await goOn(deps, thread);
-      }
+      await releaseNow(deps, signal);
     } catch (error) {
       deps.log.warn({ err: toError(error) }, 'threads that wait for a budget go on later');
     }
+  }
+}
+
+/** Has the threads and the runs go on now that need wait no longer for a budget. */
+export async function releaseNow(deps: Deps, signal?: AbortSignal): Promise<void> {
+  if (deps.bounds.budgets.keepRunsQueued) await releaseQueuedRuns(deps);
+  for (const thread of await loadReleasedThreads(deps.db, TOGETHER)) {
+    if (signal?.aborted === true) return;
+    await goOn(deps, thread);
+  }
+}
+
+/** Makes runs due that waited in the queue, with a ticket each. */
+async function releaseQueuedRuns({ db, bounds, tickets, signals }: Deps): Promise<void> {
+  for (let count = QUEUED_TOGETHER; count === QUEUED_TOGETHER;) {
+    const runs = await bounds.budgets.releaseQueued(QUEUED_TOGETHER);
+    for (const run of runs) await tickets.send(db, run);
+    count = runs.length;
+    if (count === 0) return;
+    const revisions = new Set(runs.flatMap(({ revision }) => revision ?? []));
+    await signals.send({ about: 'ticket' });
+    // Those of other revisions have no ticket.
+    if (revisions.size > 0) await signals.send({ about: 'ticket', revisions: [...revisions] });
+  }
 }
 
 /** Makes the run by which a thread goes on: as the run that has asked, for the same user. */

@@ -165,6 +165,8 @@ const TURN = {
   status: 'success',
   milliseconds: 6900,
   usage: '1,620 in, 527 out, $0.02',
+  unreported: '',
+  calls: [],
   steps: [{ nodes: ['answer'], milliseconds: 1800, from: 0, to: 1 }],
 };
 

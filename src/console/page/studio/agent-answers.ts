@@ -32,6 +32,17 @@ export type TimedStep = PastStep & {
 /** A run as its thread lists it. `usage`: the tokens of its models, as the server counted them. */
 export type ListedRun = { id: string; status: string; begunAt: string; usage: unknown };
 
+/** A call of a model. `cost`: US dollars; undefined where nobody knows. `isTold`: whether it reported its tokens. */
+export type ListedCall = {
+  run: string;
+  node: string;
+  model: string;
+  input: number;
+  output: number;
+  isTold: boolean;
+  cost: number | undefined;
+};
+
 /** A state of a thread. `fault`: why its graph refuses it; empty where it does not. */
 export type ShownState = {
   id: string;
@@ -142,6 +153,29 @@ export function toStudioRun(answer: unknown): { id: string; status: string } {
 export function toListedRun(answer: unknown): ListedRun {
   const { run_id: id, status, created_at: at, usage } = readAnswerFields(answer);
   return { id: toText(id), status: toText(status), begunAt: toTime(at), usage };
+}
+
+export function toListedCall(answer: unknown): ListedCall {
+  const {
+    run_id: run,
+    node,
+    model,
+    input,
+    output,
+    reported,
+    cost_usd: cost,
+  } = readAnswerFields(answer);
+  const toCount = (count: unknown): number =>
+    typeof count === 'number' && Number.isFinite(count) ? count : 0;
+  return {
+    run: toText(run),
+    node: toText(node),
+    model: toText(model),
+    input: toCount(input),
+    output: toCount(output),
+    isTold: reported === true,
+    cost: typeof cost === 'number' && Number.isFinite(cost) ? cost : undefined,
+  };
 }
 
 /** Returns the sentence about a graph that is not served as its file says. The server's own part names the graph. */

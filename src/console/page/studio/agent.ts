@@ -11,6 +11,7 @@ import {
   toStudioRun,
   toItems,
   toStudioThread,
+  toListedCall,
   toListedRun,
   type AssistantVersion,
   type ListedCheckpoint,
@@ -18,6 +19,7 @@ import {
   type StudioThread,
   type ShownState,
   type Fields,
+  type ListedCall,
   type ListedRun,
   type TimedStep,
 } from './agent-answers.ts';
@@ -216,6 +218,16 @@ export class StudioAgent {
     const query = { limit: STEPS, select };
     const runs = await this.#fetchJson(`threads/${encodeURIComponent(id)}/runs`, { query, signal });
     return toItems(runs).map(toListedRun);
+  }
+
+  /** Returns the last calls of models of a thread, the oldest first. */
+  async listCalls(id: string, signal: AbortSignal): Promise<ListedCall[]> {
+    const query = { calls: STEPS };
+    const usage = await this.#fetchJson(`threads/${encodeURIComponent(id)}/usage`, {
+      query,
+      signal,
+    });
+    return toItems(readAnswerFields(usage)['recorded']).map(toListedCall).toReversed();
   }
 
   /** Starts a run, and streams it. It goes on when the page is left. Of a thread that is busy it is refused. */

@@ -1,4 +1,4 @@
-import { readAnswerFields } from './agent-answers.ts';
+import { readAnswerFields, type ListedCall } from './agent-answers.ts';
 
 const readNumber = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
@@ -10,8 +10,28 @@ export function describeUsage(usage: unknown): string {
   const { input, output, cost_usd: cost } = usage as Record<string, unknown>;
   const price = readNumber(cost);
   const tokens = `${formatCount(input)} in, ${formatCount(output)} out`;
-  return price === undefined ? tokens : `${tokens}, $${price.toFixed(price < 0.01 ? 6 : 2)}`;
+  return price === undefined ? tokens : `${tokens}, ${formatPrice(price)}`;
 }
+
+const formatPrice = (price: number): string => `$${price.toFixed(price < 0.01 ? 6 : 2)}`;
+
+/** Models that a sentence names. */
+const MOST_NAMED = 3;
+
+/** Returns the sentence about calls of a run that reported no tokens. Empty where all did. */
+export function describeUnreported(usage: unknown): string {
+  const { unreported, failed, unreported_models: named } = readAnswerFields(usage);
+  // A call that failed has nothing to report.
+  const count = (readNumber(unreported) ?? 0) - (readNumber(failed) ?? 0);
+  if (count <= 0) return '';
+  const names = (Array.isArray(named) ? named : []).filter((name) => typeof name === 'string');
+  const of = names.length === 0 ? '' : ` of ${names.slice(0, MOST_NAMED).join(', ')}`;
+  return `${formatCount(count)} ${count === 1 ? 'call' : 'calls'}${of} told nothing: set \`stream_usage\``;
+}
+
+/** Returns the tokens and the price of one call of a model, as far as they are known. */
+export const describeCall = ({ input, output, cost, isTold }: ListedCall): string =>
+  isTold ? describeUsage({ input, output, cost_usd: cost }) : 'told nothing';
 
 /** Returns the tokens that a message says it took; undefined where it says nothing. */
 export function describeMessageTokens(metadata: unknown): string | undefined {

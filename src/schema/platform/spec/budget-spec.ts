@@ -16,8 +16,8 @@ const CheckedBudget = addCelRules(Budget, [
     message: 'within: is not for budgets of runs, which end with them',
   },
   {
-    rule: "self.unit != 'seconds' || self.per == 'run'",
-    message: 'unit: may be seconds in budgets of runs alone',
+    rule: "self.per != 'run' || !has(self.at) || self.at != 'wait'",
+    message: 'at: may be wait in budgets alone that several runs share',
   },
   ...['hard', 'soft', 'most'].flatMap((field) => [
     {

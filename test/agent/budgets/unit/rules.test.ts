@@ -16,7 +16,7 @@ const RUN = { graph_id: 'agent', thread_id: 't', assistant_id: 'a', user_id: 'an
 const DAY: Budget = { name: 'day', per: 'user', unit: 'usd', within: 'day', hard: 0.1 };
 
 const listNames = (only: Budget['only'], run: typeof RUN | object = {}): string[] =>
-  listBounds({ owner: [{ ...DAY, ...(only && { only }) }], author: [] }, undefined, {
+  listBounds({ owner: [{ ...DAY, ...(only && { only }) }], author: [], tenants: [] }, undefined, {
     ...RUN,
     ...run,
   }).map(({ key }) => key);
@@ -42,7 +42,7 @@ test('a pattern that fits in many ways takes no long time', () => {
 
 test('each source has names of its own, and callers without a name share the budget of one user', () => {
   const bounds = listBounds(
-    { owner: [DAY], author: [{ ...DAY, hard: 5 }] },
+    { owner: [DAY], author: [{ ...DAY, hard: 5 }], tenants: [] },
     { calls: 3 },
     {
       ...RUN,
@@ -128,7 +128,6 @@ test.each([
   [{}, undefined],
   [{ hard: undefined }, 'hard'],
   [{ per: 'run' }, 'within'],
-  [{ unit: 'seconds' }, 'unit'],
   [{ unit: 'calls' }, 'hard'],
   [{ hard: 1e9 }, 'hard'],
   [{ soft: 1 }, 'soft'],
@@ -140,6 +139,13 @@ test.each([
   expect(listBudgetFaults([budget]).map((fault) => fault.field)).toEqual(
     field === undefined ? [] : [field],
   );
+});
+
+test('a budget of runs can not keep them in the queue', () => {
+  const budget: Budget = { name: 'run', per: 'run', unit: 'calls', hard: 1, at: 'wait' };
+  expect(listBudgetFaults([budget])).toEqual([
+    { at: 0, field: 'at', msg: 'may be wait in budgets alone that several runs share' },
+  ]);
 });
 
 test('two budgets of one name are refused', () => {

@@ -15,13 +15,15 @@ export async function fetchPastRuns(
   { thread, newest, withNested }: { thread: string; newest: Newest; withNested: boolean },
   over: AbortSignal,
 ): Promise<PastRuns> {
-  const [steps, runs] = await Promise.all([
+  const [steps, runs, calls] = await Promise.all([
     agent.fetchLastSteps(thread, newest.letters, over),
     fetchListedRuns(agent, thread, over).catch(() => []),
+    // A server that is older lists none.
+    agent.listCalls(thread, over).catch(() => []),
   ]);
   const tasks = withNested ? listPastTasks(steps, newest.id) : [];
   return {
-    turns: listRunTurns(steps, newest.id, runs),
+    turns: listRunTurns(steps, newest.id, { runs, calls }),
     nested: await fetchNested(agent, { thread, tasks }, over),
   };
 }

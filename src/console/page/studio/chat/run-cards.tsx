@@ -3,7 +3,7 @@ import { Button } from '../../shell/controls.tsx';
 import { Icon } from '../../shell/icon.tsx';
 import type { IconName } from '../../shell/icons.ts';
 import { formatNames } from '../state-text.ts';
-import { formatDuration } from '../usage-text.ts';
+import { describeCall, formatDuration } from '../usage-text.ts';
 import type { LiveRun } from './live-run.ts';
 import type { RunStep, RunTurn } from './run-turns.ts';
 
@@ -13,7 +13,7 @@ const MOST_STEPS = 50;
 /** The steps, the time, the tokens and the price of a run, on one line. It opens to the steps. */
 export function RunCard({ turn }: { turn: RunTurn }) {
   const isOpen = useSignal(false);
-  const { steps, milliseconds, usage, status } = turn;
+  const { steps, milliseconds, usage, unreported, calls, status } = turn;
   const longest = Math.max(1, ...steps.map((step) => step.milliseconds ?? 0));
   const facts = [
     steps.length === 0 ? '' : steps.length === 1 ? '1 step' : `${steps.length} steps`,
@@ -24,7 +24,7 @@ export function RunCard({ turn }: { turn: RunTurn }) {
     <div class="run">
       <Button
         class="plain quiet"
-        disabled={steps.length === 0}
+        disabled={steps.length + calls.length === 0}
         aria-expanded={isOpen.value}
         title="The steps of this run"
         label={
@@ -34,10 +34,22 @@ export function RunCard({ turn }: { turn: RunTurn }) {
         }
         press={() => (isOpen.value = !isOpen.value)}
       />
+      {unreported !== '' && <p class="quiet">{unreported}</p>}
       {isOpen.value && (
         <ol class="run-steps">
           {steps.slice(-MOST_STEPS).map((step, at) => (
             <StepShown key={at} step={step} longest={longest} />
+          ))}
+        </ol>
+      )}
+      {isOpen.value && calls.length > 0 && (
+        <ol class="run-steps" aria-label="Calls of models">
+          {calls.slice(-MOST_STEPS).map((call, at) => (
+            <li key={at}>
+              <bdi>{call.model === '' ? 'model' : call.model}</bdi>
+              <span class="quiet">{call.node}</span>
+              <span class="quiet">{describeCall(call)}</span>
+            </li>
           ))}
         </ol>
       )}

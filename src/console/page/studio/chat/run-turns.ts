@@ -1,6 +1,6 @@
-import type { ListedRun, TimedStep } from '../agent-answers.ts';
+import type { ListedCall, ListedRun, TimedStep } from '../agent-answers.ts';
 import { listLineage } from '../history/lineage.ts';
-import { describeUsage } from '../usage-text.ts';
+import { describeUnreported, describeUsage } from '../usage-text.ts';
 
 /** A step of a run: its nodes, how long they took, and how many messages stood before and behind it. */
 export type RunStep = {
@@ -18,6 +18,9 @@ export type RunTurn = {
   milliseconds: number | undefined;
   steps: RunStep[];
   usage: string;
+  /** The sentence about calls that told no tokens. */
+  unreported: string;
+  calls: ListedCall[];
 };
 
 /** LangGraph's own node, which writes the input. */
@@ -27,7 +30,7 @@ const START = '__start__';
 export function listRunTurns(
   steps: readonly TimedStep[],
   newest: string,
-  runs: readonly ListedRun[],
+  { runs, calls }: { runs: readonly ListedRun[]; calls: readonly ListedCall[] },
 ): RunTurn[] {
   const lineage = new Set(listLineage(steps, newest));
   const own = steps.filter(({ id }) => lineage.has(id)).toReversed();
@@ -45,6 +48,8 @@ export function listRunTurns(
       milliseconds: undefined,
       steps: [],
       usage: describeUsage(run?.usage),
+      unreported: describeUnreported(run?.usage),
+      calls: calls.filter((call) => call.run === after.run),
     };
     const step = before?.id === after.parent ? readStep(before, after, begun) : undefined;
     turns.set(after.run, {
