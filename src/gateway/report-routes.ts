@@ -22,7 +22,6 @@ export const WORD_BODIES = {
 const UNDER_WAY = 2 * WORD_BODIES.bytes;
 /** Seconds in which a word must have come. */
 const SECONDS = 10;
-const places = new BodyPlaces('Too many words at a time; tell them later.');
 
 type ReportRouteDeps = {
   reports: Reports;
@@ -45,29 +44,32 @@ const query = Type.Object({
 export const buildReportRoutes = (
   { reports, tenantWords, isOfOperator }: ReportRouteDeps,
   key: string,
-): Route<undefined>[] => [
-  route.get(REPORTS_PATH, {
-    id: 'reports',
-    summary: 'Reports of all deployments since a cursor',
-    access: 'open',
-    answers: { 200: { description: 'The page.' } },
-    query,
-    handler: ({ query: since }) => answerJsonText(reports.formatSince({ ...since, key })),
-  }),
-  route.put(BUDGETS_PATH, {
-    id: 'tell_budgets',
-    summary: 'Take how the budgets of tenants stand',
-    access: 'open',
-    admission: {
-      seconds: SECONDS,
-      admit: ({ headers, bytes }) => {
-        if (!isOfOperator(readCredential(headers)?.text ?? ''))
-          throw new Unauthorized('Send the key of the operator in X-Api-Key.');
-        return places.enter(bytes, [{ name: 'all', bytes: UNDER_WAY }]);
+): Route<undefined>[] => {
+  const places = new BodyPlaces('Too many words at a time; send them later.');
+  return [
+    route.get(REPORTS_PATH, {
+      id: 'reports',
+      summary: 'Reports of all deployments since a cursor',
+      access: 'open',
+      answers: { 200: { description: 'The page.' } },
+      query,
+      handler: ({ query: since }) => answerJsonText(reports.formatSince({ ...since, key })),
+    }),
+    route.put(BUDGETS_PATH, {
+      id: 'tell_budgets',
+      summary: 'Take how the budgets of tenants stand',
+      access: 'open',
+      admission: {
+        seconds: SECONDS,
+        admit: ({ headers, bytes }) => {
+          if (!isOfOperator(readCredential(headers)?.text ?? ''))
+            throw new Unauthorized('Send the key of the operator in X-Api-Key.');
+          return places.enter(bytes, [{ name: 'all', bytes: UNDER_WAY }]);
+        },
       },
-    },
-    body: BudgetWords,
-    answers: { 200: { description: 'Whether it is taken.', schema: BudgetWordsAnswer } },
-    handler: ({ body }) => answerJson({ taken: tenantWords.take(body) }),
-  }),
-];
+      body: BudgetWords,
+      answers: { 200: { description: 'Whether it is taken.', schema: BudgetWordsAnswer } },
+      handler: ({ body }) => answerJson({ taken: tenantWords.take(body) }),
+    }),
+  ];
+};

@@ -25,7 +25,7 @@ export class TenantWords {
     return true;
   }
 
-  /** Returns the budgets of a deployment as they stand. Undefined: the operator has not said it yet. */
+  /** Returns the budgets of a deployment as they stand. Undefined: the operator has not sent them yet. */
   get(deployment: string): TenantBudget[] | undefined {
     const word = this.#tenants.get(this.#tenantOf.get(deployment) ?? '');
     if (word === undefined) return this.#isWhole ? [] : undefined;

@@ -207,14 +207,7 @@ function createParts(
     { caches, settings, queues, log },
     { gateways, ports, lagged, observer: metrics.createWorkObserver() },
   );
-  const teller = new BudgetTeller({
-    gateways,
-    budgets: settings.tenantBudgets,
-    key: operatorKey,
-    deployments: () =>
-      listSpendingDeployments(caches, settings, (key) => follower.getSummary(key)?.usage),
-    log,
-  });
+  const teller = createBudgetTeller({ caches, settings, log }, { gateways, follower, operatorKey });
   const looking = {
     kube: door,
     caches,
@@ -331,6 +324,23 @@ const createWorkFollower = (
     wakeDraining: wakeForDrain(queues),
     learned: wakeForFacts(caches, queues),
     downSeconds: settings.queueScaleDownSeconds,
+    log,
+  });
+
+const createBudgetTeller = (
+  { caches, settings, log }: Omit<Following, 'queues'>,
+  {
+    gateways,
+    follower,
+    operatorKey,
+  }: { gateways: () => string[]; follower: WorkFollower; operatorKey: string },
+): BudgetTeller =>
+  new BudgetTeller({
+    gateways,
+    budgets: settings.tenantBudgets,
+    key: operatorKey,
+    deployments: () =>
+      listSpendingDeployments(caches, settings, (key) => follower.getSummary(key)?.usage),
     log,
   });
 

@@ -27,16 +27,16 @@ export type TellerOptions = {
 };
 
 /** A tenant's word as JSON, and the version that it came with. */
-type Told = { text: string; version: number };
+type VersionedWord = { text: string; version: number };
 
 /**
  * Tells the gateways how the budgets of tenants stand, which tell it to agents in their answers. A gateway gets all at
- * first, and then the tenants that have changed. Without budgets it is told that there are none.
+ * first, and then the tenants that have changed. Without budgets it hears that there are none.
  */
 export class BudgetTeller {
   readonly #options: TellerOptions;
   readonly #from = randomUUID();
-  readonly #told = new Map<string, Told>();
+  readonly #words = new Map<string, VersionedWord>();
   /** The version that each gateway has. */
   readonly #known = new Map<string, number>();
   #version = 0;
@@ -66,19 +66,19 @@ export class BudgetTeller {
     const { budgets, deployments, now = () => new Date() } = this.#options;
     const words = budgets.length === 0 ? [] : sumTenants(budgets, deployments(), now());
     const texts = new Map([...words].map(([tenant, word]) => [tenant, JSON.stringify(word)]));
-    for (const tenant of this.#told.keys())
+    for (const tenant of this.#words.keys())
       if (!texts.has(tenant)) texts.set(tenant, JSON.stringify(buildNoWord(tenant)));
-    const changed = [...texts].filter(([tenant, text]) => this.#told.get(tenant)?.text !== text);
+    const changed = [...texts].filter(([tenant, text]) => this.#words.get(tenant)?.text !== text);
     if (changed.length === 0) return;
     this.#version += 1;
-    for (const [tenant, text] of changed) this.#told.set(tenant, { text, version: this.#version });
+    for (const [tenant, text] of changed) this.#words.set(tenant, { text, version: this.#version });
   }
 
   async #tellGateway(url: string, signal: AbortSignal): Promise<void> {
     const version = this.#version;
     let after = this.#known.get(url);
-    const texts = [...this.#told.values()]
-      .filter((told) => told.version > (after ?? -1))
+    const texts = [...this.#words.values()]
+      .filter((word) => word.version > (after ?? -1))
       .map(({ text }) => text);
     try {
       for (const part of splitTexts(texts)) {
@@ -104,7 +104,7 @@ export class BudgetTeller {
       if (!signal.aborted)
         this.#options.log.debug(
           { err: toError(error), url },
-          'a gateway could not be told the budgets of tenants',
+          'a gateway could not be sent the budgets of tenants',
         );
     }
   }

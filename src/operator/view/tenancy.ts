@@ -7,7 +7,6 @@ import {
   type Owners,
   chooseNamespaceOwners,
 } from '../../schema/platform/resources/tenancy.ts';
-import { buildObjectKey } from '../../kube/cache.ts';
 import type { ReportedUsage } from '../../schema/wire/reported-usage.ts';
 import type { SpendingDeployment } from '../scale/tenant-budgets.ts';
 import type { Caches } from './caches.ts';
@@ -38,7 +37,7 @@ export const findDeploymentTenant = (
     settings.defaultTenantId,
   );
 
-/** Returns all deployments that belong to a tenant, with their usage: as their status has it, and as it was reported. */
+/** Returns all deployments that belong to a tenant, with the usage in their status and the usage last reported. */
 export function* listSpendingDeployments(
   caches: Caches,
   settings: OperatorSettings,
@@ -48,7 +47,8 @@ export function* listSpendingDeployments(
   for (const deployment of caches.deployments.list()) {
     const tenant = resolveDeploymentTenant(deployment, owners, settings.defaultTenantId);
     if (tenant === undefined) continue;
-    const key = buildObjectKey(deployment.metadata);
+    const { namespace = '', name } = deployment.metadata;
+    const key = `${namespace}/${name}`;
     yield { key, tenant, status: deployment.status ?? {}, reported: reportedOf(key) };
   }
 }

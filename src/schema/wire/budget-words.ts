@@ -7,7 +7,7 @@ import { MOST_TENANT_BUDGETS, TenantBudget } from './reported-usage.ts';
  * answers to their reports. A gateway gets everything once, and then the tenants that change.
  */
 
-/** Deployments of one tenant whose budgets are told. */
+/** Deployments of one tenant in a word. */
 const MOST_DEPLOYMENTS = 20_000;
 
 const { own: Own, ...sharedFields } = TenantBudget.properties;

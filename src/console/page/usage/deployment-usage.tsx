@@ -6,7 +6,7 @@ import { Button, Fault, Select, Skeleton } from '../shell/controls.tsx';
 import { saveFile } from '../shell/save-file.ts';
 import { AgentUsageReader, type AgentUsage } from './agent-usage.ts';
 import { describeUnreported, fillDays, sumRows, takeTop } from './usage-rows.ts';
-import { NoUsage, UsageFigures, UsageNotes, UsageTable } from './usage-tables.tsx';
+import { NoUsage, UsageTotals, UsageNotes, UsageTable } from './usage-tables.tsx';
 
 const PERIODS = [
   ['7', '7 days'],
@@ -34,15 +34,16 @@ export function DeploymentUsage({ id, name, isAsleep }: Props) {
   useEffect(() => {
     if (isAsleep) return undefined;
     const leaving = new AbortController();
-    reader.read(today, Number(days.value), leaving.signal).then(
-      (usage) => {
-        found.value = usage;
+    const { signal } = leaving;
+    const read = async (): Promise<void> => {
+      try {
+        found.value = await reader.read(today, Number(days.value), signal);
         refused.value = undefined;
-      },
-      (error: unknown) => {
-        if (!leaving.signal.aborted) refused.value = describeFailure(error);
-      },
-    );
+      } catch (error) {
+        if (!signal.aborted) refused.value = describeFailure(error);
+      }
+    };
+    void read();
     return () => leaving.abort();
   }, [reader, days.value, isAsleep]);
   const save = async (): Promise<void> => {
@@ -87,7 +88,7 @@ function renderUsage(
   if (sums.calls === 0) return <NoUsage />;
   return (
     <>
-      <UsageFigures sums={sums} />
+      <UsageTotals sums={sums} />
       <UsageNotes sums={sums} sentences={describeUnreported(model)} />
       <section>
         <h2>Models</h2>

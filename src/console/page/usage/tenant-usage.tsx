@@ -9,7 +9,7 @@ import { useApp } from '../shell/app.ts';
 import { Button, Fault, Select, Skeleton } from '../shell/controls.tsx';
 import { saveFile } from '../shell/save-file.ts';
 import { formatCsv, formatTokens, sumRows, takeTop, type UsageSumsRow } from './usage-rows.ts';
-import { NoUsage, UsageFigures, UsageNotes, UsageTable } from './usage-tables.tsx';
+import { NoUsage, UsageTotals, UsageNotes, UsageTable } from './usage-tables.tsx';
 
 const PAGE = 500;
 /** Deployments that are read, and of them those that are shown. */
@@ -74,7 +74,7 @@ export function TenantUsage() {
         <NoUsage />
       ) : (
         <>
-          <UsageFigures sums={sums} />
+          <UsageTotals sums={sums} />
           <UsageNotes sums={sums} sentences={describeSilent(sums)} />
           {rows.length > SHOWN && (
             <p class="note">

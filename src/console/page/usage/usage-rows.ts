@@ -1,4 +1,4 @@
-/* The usage of models as the page shows it: from answers of agents, whose code is anybody's, and of the control plane. */
+/* The usage of models as the page shows it: from agents, whose code is anybody's, and from the control plane. */
 
 /** Sums of some calls, with the value by which they are grouped. */
 export type UsageSumsRow = {
@@ -101,7 +101,7 @@ export const describeUnpriced = ({ unpriced }: UsageSumsRow): string | undefined
     ? undefined
     : `${formatTokens(unpriced)} ${unpriced === 1 ? 'call has' : 'calls have'} no price, so no cost has them.`;
 
-/** Returns a table as text with commas. A cell that a spreadsheet would take for a formula is quoted by an apostrophe. */
+/** Returns a table as text with commas. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
 export const formatCsv = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${row.map(formatCell).join(',')}\r\n`).join('');
 

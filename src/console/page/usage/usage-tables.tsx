@@ -12,7 +12,7 @@ const Bar = ({ part }: { part: number }) => (
   </span>
 );
 
-/** Sums in rows, with a bar for the part that each has of the largest one: of the costs, or of the tokens without any. */
+/** Sums in rows, with a bar for the part that each has of the largest: of costs, or of tokens where no cost is known. */
 export function UsageTable({
   head,
   rows,
@@ -45,24 +45,24 @@ export function UsageTable({
   );
 }
 
-/** The sums of a time as figures. */
-export const UsageFigures = ({ sums }: { sums: UsageSumsRow }) => (
-  <dl class="figures">
-    <Figure name="Cost" value={formatCost(sums.cost)} />
-    <Figure name="Calls" value={formatTokens(sums.calls)} />
-    <Figure name="Tokens in" value={formatTokens(sums.input)} />
-    <Figure name="Tokens out" value={formatTokens(sums.output)} />
+/** The sums of a time. */
+export const UsageTotals = ({ sums }: { sums: UsageSumsRow }) => (
+  <dl class="totals">
+    <Total name="Cost" value={formatCost(sums.cost)} />
+    <Total name="Calls" value={formatTokens(sums.calls)} />
+    <Total name="Tokens in" value={formatTokens(sums.input)} />
+    <Total name="Tokens out" value={formatTokens(sums.output)} />
   </dl>
 );
 
-const Figure = ({ name, value }: { name: string; value: string }) => (
+const Total = ({ name, value }: { name: string; value: string }) => (
   <div>
     <dt>{name}</dt>
     <dd>{value}</dd>
   </div>
 );
 
-/** What sums do not have: calls without tokens, and calls without a price. */
+/** The calls that sums do not have: those without tokens, and those without a price. */
 export const UsageNotes = ({ sums, sentences }: { sums: UsageSumsRow; sentences: string[] }) => (
   <>
     {[...sentences, describeUnpriced(sums)].map((sentence) =>
