@@ -26,6 +26,7 @@ const PROCESSES = {
     'platform/routes',
     'platform/placement',
     'platform/database-turns',
+    'platform/tenant-budgets',
     'platform/object-keys',
     'address-blocks',
     'platform/git-integrations',

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts';
 import { hashGatewayKey } from '../schema/wire/agent-key.ts';
 import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/objects/conditions.ts';
 import type { DeploymentResource } from '../schema/platform/resources/custom-resources.ts';
+import { isOperatorKey, OPERATOR_KEY_ENTRY } from '../schema/wire/operator-key.ts';
 import { GATEWAY_KEYS_ENTRY, parseGatewayKeys } from '../schema/wire/gateway-key.ts';
 import { buildGateId, type CandidateRevision } from '../schema/platform/rollout/rollout-spec.ts';
 import { findComparedRevisions, parseGateInput } from '../schema/platform/rollout/rollout-trial.ts';
@@ -98,6 +99,7 @@ export class KnownDeployments {
   /** The ports, by the uid of a deployment. */
   #ports = new Map<string, KeptPorts>();
   #gatewayKeys: string[] = [];
+  #operatorKeyHash = '';
   #changed: () => void = () => undefined;
 
   constructor({ kube, log, namespace: own, namespaces }: Options) {
@@ -126,6 +128,7 @@ export class KnownDeployments {
     this.#portsObject.addChangeListener(({ after }) => {
       this.#ports = parseKeptPorts(after?.data?.[PORTS_KEY] ?? '');
       this.#gatewayKeys = parseGatewayKeys(after?.data?.[GATEWAY_KEYS_ENTRY] ?? '');
+      this.#operatorKeyHash = after?.data?.[OPERATOR_KEY_ENTRY] ?? '';
       this.#changed();
     });
     this.#cache.addChangeListener(({ before, after }) => {
@@ -154,6 +157,11 @@ export class KnownDeployments {
   /** The keys by which the processes of the gateway sign, as the operator has heard them. */
   get gatewayKeys(): readonly string[] {
     return this.#gatewayKeys;
+  }
+
+  /** Returns whether a text is the key of the operator that leads. */
+  isOfOperator(key: string): boolean {
+    return isOperatorKey(key, this.#operatorKeyHash);
   }
 
   setSleeperListener(changed: () => void): void {

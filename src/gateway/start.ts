@@ -22,7 +22,8 @@ import { type AgentPlace, Waking } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
 import { REPORT_BODIES, buildWorkRoutes } from './work-routes.ts';
 import { filterGatewayKeys } from '../schema/wire/gateway-key.ts';
-import { buildReportRoutes } from './report-routes.ts';
+import { TenantWords } from './tenant-words.ts';
+import { buildReportRoutes, WORD_BODIES } from './report-routes.ts';
 
 /** Nothing but reports has a body. */
 const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
@@ -54,7 +55,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const { config, kube, log, signal } = options;
   const tracing = await openTracing(config.tracing, { name: 'gx-gateway', log });
   const parts = createParts(options, tracing && buildSpanStarter(tracing, { roots: true }));
-  const { known, reports, doors, held, waking } = parts;
+  const { known, reports, tenantWords, doors, held, waking } = parts;
   const state = { synced: false };
   const isReady = (): boolean => state.synced && !signal.aborted;
   const shared = {
@@ -64,7 +65,13 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     body: SMALL_BODIES,
   } as const;
   const { host, port, healthPort, reportsPort } = config;
-  const working = { known, reports, gatewayKeys: parts.gatewayKeys, isReady: () => state.synced };
+  const working = {
+    known,
+    reports,
+    tenantWords,
+    gatewayKeys: parts.gatewayKeys,
+    isReady: () => state.synced,
+  };
   const work = await listen(
     createApp({ ...shared, body: REPORT_BODIES, routes: buildWorkRoutes(working) }),
     { host, port },
@@ -82,7 +89,14 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
     log,
   });
   const read = await listen(
-    createApp({ ...shared, routes: buildReportRoutes(reports, parts.key) }),
+    createApp({
+      ...shared,
+      body: WORD_BODIES,
+      routes: buildReportRoutes(
+        { reports, tenantWords, isOfOperator: (key) => known.isOfOperator(key) },
+        parts.key,
+      ),
+    }),
     {
       host,
       port: reportsPort,
@@ -167,6 +181,7 @@ function createParts({ config, kube, log, placeOf }: StartOptions, begins: Begin
   return {
     known,
     reports: new Reports(randomUUID()),
+    tenantWords: new TenantWords(),
     waking,
     held,
     doors,

@@ -20,6 +20,7 @@ import { ReportAnswer } from '../schema/wire/report-answer.ts';
 import { WorkReport, buildWorkPath } from '../schema/wire/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
+import type { TenantWords } from './tenant-words.ts';
 
 /**
  * A report has a dozen values. While a revision is tried out it has counts of some revisions, too, with up to four
@@ -35,6 +36,7 @@ export const REPORT_BODIES = {
 type WorkRouteDeps = {
   known: KnownDeployments;
   reports: Reports;
+  tenantWords: TenantWords;
   gatewayKeys: () => string[];
   isReady: () => boolean;
   perMinute?: number;
@@ -74,6 +76,7 @@ const formatName = ({ namespace, deployment }: Static<typeof params>): string =>
 export function buildWorkRoutes({
   known,
   reports,
+  tenantWords,
   gatewayKeys,
   isReady,
   perMinute = PER_MINUTE,
@@ -117,7 +120,12 @@ export function buildWorkRoutes({
         refuseTwice(body);
         const { rollout: plan, compared } = known.get(formatName(of)) ?? {};
         reports.keep(formatName(of), body, compared);
-        return answerJson({ gateway_keys: gatewayKeys(), ...(plan && { rollout: plan }) });
+        const budgets = tenantWords.get(formatName(of));
+        return answerJson({
+          gateway_keys: gatewayKeys(),
+          ...(plan && { rollout: plan }),
+          ...(budgets && { budgets }),
+        });
       },
     }),
     route.get(path, {

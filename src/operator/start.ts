@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { buildNamespaces } from '../config/platform/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../config/platform/operator.ts';
 import { readPlatformVersion } from '../config/own-version.ts';
@@ -13,12 +14,14 @@ import type { Log } from '../log.ts';
 import { openTracing } from '../tracing/open.ts';
 import type { Tracing } from '../tracing/spans.ts';
 import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/objects/labels.ts';
+import { hashOperatorKey } from '../schema/wire/operator-key.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { BuildLooks } from './branches/build-looks.ts';
 import { findBranchPlace, trackFollowers, lookAtBranch } from './deployment/look-at-branch.ts';
 import { Limiter } from '../http/limits/limiter.ts';
 import { BuildTurns } from './view/build-turns.ts';
 import { TakenTurns } from './view/taken-turns.ts';
+import { listSpendingDeployments } from './view/tenancy.ts';
 import { MissingKinds } from './view/missing-kinds.ts';
 import { RouteParents } from './view/route-parents.ts';
 import { PortKeeper } from './view/port-keeper.ts';
@@ -31,6 +34,7 @@ import {
   buildDrainingLookup,
   buildInterruptedLookup,
   buildTrialLookup,
+  buildUsageNewsLookup,
   buildScalableLookup,
   sleepConcernIn,
 } from './rollout/scalable.ts';
@@ -44,6 +48,7 @@ import { sweepBackups } from './backup/sweep.ts';
 import { sweepBuilds } from './revision/build/sweep.ts';
 import { listGatewayUrls } from './scale/gateways.ts';
 import { PromQueries } from './scale/prom-queries.ts';
+import { BudgetTeller } from './scale/budget-teller.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { exportArchiveLag, exportObjects } from './series/export-objects.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
@@ -190,12 +195,19 @@ function createParts(
   const writer = new Writer(door, listWrittenKinds(caches, table));
   const settings = { ...config.settings, findAccountSecrets: buildAccountLookup(caches.accounts) };
   const gateways = given.gateways ?? (() => listGatewayUrls(caches.gateways.list()));
-  const ports = new PortKeeper({ kube: door, namespace: config.namespace, caches });
+  const operatorKey = randomBytes(32).toString('base64url');
+  const ports = new PortKeeper({
+    kube: door,
+    namespace: config.namespace,
+    caches,
+    operatorKeyHash: hashOperatorKey(operatorKey),
+  });
   const lagged = exportArchiveLag(metrics, caches.deployments);
   const follower = createWorkFollower(
     { caches, settings, queues, log },
     { gateways, ports, lagged, observer: metrics.createWorkObserver() },
   );
+  const teller = createBudgetTeller({ caches, settings, log }, { gateways, follower, operatorKey });
   const looking = {
     kube: door,
     caches,
@@ -231,7 +243,10 @@ function createParts(
     begin: (until: AbortSignal): void => {
       tell();
       for (const controller of controllers) controller.start();
-      if (settings.gateway !== undefined) void follower.run(until);
+      if (settings.gateway !== undefined) {
+        void follower.run(until);
+        void teller.run(until);
+      }
       look(until);
       void routeParents.run(until);
     },
@@ -298,6 +313,7 @@ const createWorkFollower = (
     scalable: buildScalableLookup(caches, settings),
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
     interrupted: buildInterruptedLookup(caches),
+    isUsageNews: buildUsageNewsLookup(caches, () => new Date()),
     wake: wakeForWork(caches, queues),
     draining: buildDrainingLookup(caches, settings),
     trial: buildTrialLookup(caches),
@@ -308,6 +324,23 @@ const createWorkFollower = (
     wakeDraining: wakeForDrain(queues),
     learned: wakeForFacts(caches, queues),
     downSeconds: settings.queueScaleDownSeconds,
+    log,
+  });
+
+const createBudgetTeller = (
+  { caches, settings, log }: Omit<Following, 'queues'>,
+  {
+    gateways,
+    follower,
+    operatorKey,
+  }: { gateways: () => string[]; follower: WorkFollower; operatorKey: string },
+): BudgetTeller =>
+  new BudgetTeller({
+    gateways,
+    budgets: settings.tenantBudgets,
+    key: operatorKey,
+    deployments: () =>
+      listSpendingDeployments(caches, settings, (key) => follower.getSummary(key)?.usage),
     log,
   });
 

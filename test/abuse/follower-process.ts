@@ -39,6 +39,7 @@ const follower = new WorkFollower({
   queries: undefined,
   concernsSleep: () => true,
   interrupted: () => undefined,
+  isUsageNews: () => false,
   lagged: () => undefined,
   wake: () => undefined,
   learned: () => undefined,

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Reports } from '../../src/gateway/reports.ts';
 import { REPORT_BODIES, buildWorkRoutes } from '../../src/gateway/work-routes.ts';
+import { TenantWords } from '../../src/gateway/tenant-words.ts';
 import { listen } from '../../src/http/server/listen.ts';
 import { createApp } from '../../src/http/server/server.ts';
 import { BUCKETS, toFlatCounts, MOST_COUNTED } from '../../src/schema/wire/run-counts.ts';
@@ -38,7 +39,13 @@ test('a report with all counts that a process can have is heard whole', async ()
     get: () => buildStandIn({ isOpenedBy: () => true, compared }),
   });
   const port = await listening(
-    buildWorkRoutes({ known, reports, gatewayKeys: () => [], isReady: () => true }),
+    buildWorkRoutes({
+      known,
+      reports,
+      gatewayKeys: () => [],
+      tenantWords: new TenantWords(),
+      isReady: () => true,
+    }),
   );
   const full = Array.from({ length: BUCKETS }, (_, bucket): [number, number] => [
     bucket,
@@ -78,6 +85,7 @@ test('a deployment that reports too often is told to come back, and its neighbou
     known,
     reports,
     gatewayKeys: () => [],
+    tenantWords: new TenantWords(),
     isReady: () => true,
     perMinute: 20,
   });
@@ -123,6 +131,7 @@ describe('a body', () => {
         known: opened,
         reports: new Reports('one'),
         gatewayKeys: () => [],
+        tenantWords: new TenantWords(),
         isReady: () => true,
       }),
     );
@@ -139,6 +148,7 @@ describe('a body', () => {
         known: opened,
         reports: new Reports('one'),
         gatewayKeys: () => [],
+        tenantWords: new TenantWords(),
         isReady: () => true,
       }),
     );
@@ -160,7 +170,13 @@ describe('a body', () => {
   test('with the same revision twice is refused, and nothing of it is kept', async () => {
     const reports = new Reports('one');
     const port = await listening(
-      buildWorkRoutes({ known: opened, reports, gatewayKeys: () => [], isReady: () => true }),
+      buildWorkRoutes({
+        known: opened,
+        reports,
+        gatewayKeys: () => [],
+        tenantWords: new TenantWords(),
+        isReady: () => true,
+      }),
     );
     const counts = { revision: 'chat-00001', done: 1, errors: 0, lost: 0, durations: [], ages: [] };
     const answer = await fetch(`http://127.0.0.1:${port}${buildWorkPath('team', 'chat')}`, {

@@ -42,6 +42,7 @@ export const factsOf = (
   look: undefined,
   queue: undefined,
   interrupted: undefined,
+  usage: undefined,
   route: undefined,
   backup: undefined,
   restore: undefined,

@@ -140,6 +140,37 @@ describe('a deployment with a range', () => {
     await until('none waits', async () => (await said()) === 0, 30);
   });
 
+  test('its status has the usage of models that it reports, and kubectl shows what it costs today', async () => {
+    const day = new Date().toISOString().slice(0, 10);
+    const sums = { calls: 3, unreported: 1, unpriced: 1, input: 90, cache_read: 30, output: 12 };
+    const today = { day, ...sums, cost_nano: 41_500_000 };
+    await report('ranged', key, { usage: [today] });
+    const said = await until('the usage is in the status', async () => {
+      const { status } = await stage.see.deployment('ranged');
+      return status?.usageToday?.day === day && status;
+    });
+    expect(said.usageToday).toEqual({
+      day,
+      calls: 3,
+      unreportedCalls: 1,
+      unpricedCalls: 1,
+      inputTokens: 90,
+      cacheReadTokens: 30,
+      outputTokens: 12,
+      costUsd: '0.0415',
+    });
+    // Statuses are written seldom, and the sums of a day may be forged.
+    const most = Number.MAX_SAFE_INTEGER;
+    await report('ranged', key, {
+      usage: [{ ...today, calls: most, input: most, output: most, cost_nano: most }],
+    });
+    const refused = await send('ranged', key, {
+      ...QUIET,
+      queue: { ...QUIET.queue!, usage: [{ ...today, calls: -1 }] },
+    });
+    expect(refused.status).toBe(422);
+  });
+
   test('an event tells of each direction', async () => {
     const { kube, namespace } = stage;
     const reasons = await until('both are told', async () => {

@@ -13,6 +13,7 @@ const ROOMS: Rooms = {
   Deployment: wrapLazy(
     async () => (await import('./deployment/deployment-page.tsx')).DeploymentPage,
   ),
+  Usage: wrapLazy(async () => (await import('./usage/tenant-usage.tsx')).TenantUsage),
   Jump,
 };
 

@@ -11,6 +11,7 @@ import type {
 import { PUSHED_AT } from '../../schema/platform/objects/labels.ts';
 import { getDeploymentStatus, isManaged } from './resource.ts';
 import { getRevisionStatus } from '../revisions/resource.ts';
+import { readDeploymentUsage } from './usage.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';
 import type { Summarized } from '../stored/overview.ts';
 import type { UnmatchedPush } from '../stored/shared-pushes.ts';
@@ -39,6 +40,7 @@ export function buildDeploymentSummary({
     active_revision: buildRevisionSummary(active),
     queue: { wanted: status.queueReplicas ?? null, ready: status.queueReady ?? null },
     interrupted_threads: status.interruptedThreads ?? null,
+    usage_today: readDeploymentUsage(deployment, new Date()).today,
     asleep_since: status.asleepSince ?? null,
     next_due_at: status.nextDueAt ?? null,
     created_at: metadata.creationTimestamp ?? '',

@@ -97,6 +97,7 @@ export async function observeFacts(
     look: deps.branches.look(deployment.metadata.uid ?? ''),
     queue: work.queue(key),
     interrupted: seen.summary?.interrupted,
+    usage: seen.summary?.usage,
     rollout: decideRollout(deployment, seen),
     route: observeRoute(deps, deployment),
     ...observeRestores(deps, deployment, { database: world.database, now }),

@@ -5,6 +5,7 @@ import type {
   RevisionResource,
 } from '../../schema/platform/resources/custom-resources.ts';
 import type { KeptPorts } from '../../schema/platform/objects/kept-ports.ts';
+import type { ReportedUsage } from '../../schema/wire/reported-usage.ts';
 import type { BackupPlan } from '../backup/plan.ts';
 import type { ReplacePlan } from '../backup/replace-plan.ts';
 import type { RestorePlan } from '../backup/restore-plan.ts';
@@ -48,6 +49,8 @@ export type DeploymentFacts = DeploymentWorld &
     rollout: RolloutDecision;
     /** Threads that wait for people, if its agents have counted them lately. */
     interrupted: number | undefined;
+    /** The usage of models, if its agents have reported it lately. */
+    usage: ReportedUsage | undefined;
     queue: QueueState | undefined;
     /** The decision about its next backup. Undefined if it is to have none. */
     backup: BackupPlan | undefined;

@@ -14,6 +14,7 @@ import { service } from './parts/service.ts';
 import { sleep } from './parts/sleep.ts';
 import { store } from './parts/store.ts';
 import { tracingProject } from './parts/tracing-project.ts';
+import { usage } from './parts/usage.ts';
 import { verification } from './parts/verification.ts';
 import { trust } from './parts/trust.ts';
 import { withoutEffect } from './parts/without-effect.ts';
@@ -36,6 +37,7 @@ export const DEPLOYMENT_PARTS: readonly Part[] = [
   autoscaler,
   queue,
   people,
+  usage,
   rollout,
   trust,
   withoutEffect,

@@ -41,6 +41,7 @@ import { reconcileRequest } from '../rollout/deployment.ts';
 import { isEnded, findRevisionByName } from '../rollout/revisions.ts';
 import { resolveHistory, countSecondsToExpiry } from './history.ts';
 import type { DeploymentStatusFields, PartReport } from '../reports/part-report.ts';
+import { pickStatusFields } from '../reports/status-inputs.ts';
 import type { WrittenFacts } from './part.ts';
 
 /** Characters of a message. */
@@ -314,10 +315,15 @@ export function buildRefusedDeploymentReport(
 
 /** Returns the status of a deployment that is out of bounds. One that serves goes on as it is. */
 export const buildFaultyDeploymentStatus = (
-  { status }: DeploymentResource,
+  deployment: DeploymentResource,
   { reason, message }: ObjectFault,
 ): DeploymentStatusFields => ({
-  phase: status?.activeRevision === undefined ? 'UNKNOWN' : (status.phase ?? 'UNKNOWN'),
+  // Budgets of its tenant count these sums.
+  ...pickStatusFields(deployment, ['usageToday', 'usageYesterday', 'usageEarlier']),
+  phase:
+    deployment.status?.activeRevision === undefined
+      ? 'UNKNOWN'
+      : (deployment.status.phase ?? 'UNKNOWN'),
   reason,
   message,
 });

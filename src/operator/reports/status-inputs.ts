@@ -45,6 +45,9 @@ export const STATUS_INPUTS = {
   asleepSince: 'It is awake, and falls asleep after its time of rest.',
   nextDueAt: 'The agents report it.',
   interruptedThreads: 'The agents count them again.',
+  usageToday: 'The agents report it.',
+  usageYesterday: 'The agents report it.',
+  usageEarlier: 'Nowhere. Budgets of the tenant begin again with the day before.',
   lastHandledReconcileAt: 'It is reconciled once more.',
 } as const satisfies Partial<Record<keyof DeploymentStatusFields, string>>;
 

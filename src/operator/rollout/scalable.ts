@@ -1,3 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
+import { formatDay, updateUsage } from '../../schema/platform/deployment/usage-status.ts';
+import { toUsageDays } from '../../schema/wire/usage-days.ts';
+import type { ReportedUsage } from '../../schema/wire/reported-usage.ts';
 import type { OperatorSettings } from '../../config/platform/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
 import { isReplacing } from '../../schema/platform/backup/replacement.ts';
@@ -111,6 +115,17 @@ export const buildInterruptedLookup =
     return deployment === undefined || deployment.spec.suspend === true
       ? undefined
       : (deployment.status?.interruptedThreads ?? 0);
+  };
+
+/** Returns whether usage of models that was reported changes the status of a deployment. */
+export const buildUsageNewsLookup =
+  ({ deployments }: Caches, now: () => Date) =>
+  (key: string, reported: ReportedUsage): boolean => {
+    const deployment = deployments.get(key);
+    if (deployment === undefined || deployment.spec.suspend === true) return false;
+    const { usageToday, usageYesterday } = deployment.status ?? {};
+    const next = updateUsage(deployment.status ?? {}, toUsageDays(reported), formatDay(now()));
+    return !isDeepStrictEqual([usageToday, usageYesterday], [next.usageToday, next.usageYesterday]);
   };
 
 /** Returns whether the work of a deployment may let it fall asleep, or wake it. */

@@ -3,6 +3,7 @@ import { toError } from '../../errors.ts';
 import { readJsonAnswer } from '../../http/bodies/bounded-answer.ts';
 import type { Log } from '../../log.ts';
 import { filterServingWork, type WorkSummary } from '../../schema/wire/work-summary.ts';
+import type { ReportedUsage } from '../../schema/wire/reported-usage.ts';
 import { filterGatewayKeys } from '../../schema/wire/gateway-key.ts';
 import {
   REPORTS_PATH,
@@ -10,6 +11,7 @@ import {
   type ReportsAnswer,
   type ServerFacts,
 } from '../../schema/wire/work-report.ts';
+import { Paced } from './paced.ts';
 import { decideDrain, type DrainingQueue, type DrainState } from './drain-scale.ts';
 import { buildUnansweredQueries, type PromQueries } from './prom-queries.ts';
 import { decideQueue, type QueueState, type Scalable } from './queue-scale.ts';
@@ -28,8 +30,9 @@ import {
 const LOOK = 1000;
 const PATIENCE = 900;
 
-/** Milliseconds between two counts of one deployment's threads that are written. */
+/** Milliseconds between two counts of one deployment's threads that are written, and between two sums of its usage. */
 const COUNT_EVERY = 10_000;
+const USAGE_EVERY = 60_000;
 
 /** Bytes of a page: eight times as many as a gateway puts into one. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -65,6 +68,8 @@ export type FollowerOptions = {
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Returns how many threads wait for people by the status of a deployment. Undefined: nobody writes it now. */
   interrupted: (deployment: string) => number | undefined;
+  /** Returns whether this usage of models is other than the status of a deployment says. */
+  isUsageNews: (deployment: string, usage: ReportedUsage) => boolean;
   lagged: Lagged;
   wake: (deployment: string) => void;
   /** Called with the facts of a deployment's servers, by revision, when a process has reported others than before. */
@@ -121,8 +126,9 @@ export class WorkFollower implements WorkView {
   readonly #verdicts = new Map<string, { state: VerdictState; verdict: VerdictOnShare }>();
   /** The last words on the gates of deployments, as one text each. */
   readonly #gates = new Map<string, string>();
-  /** When deployments were woken for a count of late. */
-  readonly #counted = new Map<string, number>();
+  /** The deployments that were woken for a count, and for their usage, of late. */
+  readonly #counted = new Paced(COUNT_EVERY);
+  readonly #used = new Paced(USAGE_EVERY);
   readonly #lags: ArchiveLags;
   readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
@@ -187,7 +193,8 @@ export class WorkFollower implements WorkView {
       if (summary === undefined) return;
       if (
         this.#options.concernsSleep(deployment, summary) ||
-        this.#isCountNews(deployment, summary)
+        this.#isCountNews(deployment, summary) ||
+        this.#isUsageNews(deployment, summary)
       )
         this.#options.wake(deployment);
     });
@@ -210,15 +217,15 @@ export class WorkFollower implements WorkView {
   #isCountNews(deployment: string, { interrupted }: WorkSummary): boolean {
     const known = this.#options.interrupted(deployment);
     if (interrupted === undefined || known === undefined || known === interrupted) return false;
-    const now = this.#clock();
-    // The oldest stands first, so none stays for longer than it counts.
-    for (const [name, at] of this.#counted) {
-      if (now - at < COUNT_EVERY) break;
-      this.#counted.delete(name);
-    }
-    if (this.#counted.has(deployment)) return false;
-    this.#counted.set(deployment, now);
-    return true;
+    return this.#counted.take(deployment, this.#clock());
+  }
+
+  #isUsageNews(deployment: string, { usage }: WorkSummary): boolean {
+    return (
+      usage !== undefined &&
+      this.#options.isUsageNews(deployment, usage) &&
+      this.#used.take(deployment, this.#clock())
+    );
   }
 
   /** Tells the keys of all gateways. One that has not answered yet is waited for, so that its key is not dropped. */

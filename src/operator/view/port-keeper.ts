@@ -3,6 +3,7 @@ import { Unavailable } from '../../errors.ts';
 import { kinds } from '../../kube/kinds.ts';
 import type { ConfigMapObject, Kube } from '../../kube/kube.ts';
 import { GATEWAY_KEYS_ENTRY, formatGatewayKeys } from '../../schema/wire/gateway-key.ts';
+import { OPERATOR_KEY_ENTRY } from '../../schema/wire/operator-key.ts';
 import {
   parseKeptPorts,
   formatKeptPorts,
@@ -25,12 +26,14 @@ type Options = {
   kube: Kube;
   namespace: string;
   caches: Caches;
+  /** By which gateways know this process. */
+  operatorKeyHash: string;
 };
 
 /**
- * Keeps the ports of deployments in the ConfigMap that is named for them, and the keys of the gateways beside them. A
- * port in a status counts for nothing. One write at a time takes all wishes that have come by then, and frees the ports
- * of deployments that are gone.
+ * Keeps the ports of deployments in the ConfigMap that is named for them, and beside them the keys of the gateways and
+ * the hash of the operator's. A port in a status counts for nothing. One write at a time takes all wishes that have come
+ * by then, and frees the ports of deployments that are gone.
  */
 export class PortKeeper {
   readonly #options: Options;
@@ -39,6 +42,7 @@ export class PortKeeper {
   #kept: Map<string, KeptPorts> | undefined;
   /** The text of the gateways' keys: as it is written, and as it is to be. */
   #keys = { written: '', wished: undefined as string | undefined };
+  #writtenHash = '';
   #version: string | undefined;
 
   constructor(options: Options) {
@@ -59,15 +63,18 @@ export class PortKeeper {
   /** Writes the keys by which the gateways sign, if they are not those that stand there. */
   async keepGatewayKeys(keys: readonly string[], signal: AbortSignal): Promise<void> {
     this.#keys.wished = formatGatewayKeys(keys);
-    if (this.#kept === undefined || this.#keys.written !== this.#keys.wished)
-      await this.#turns.run(() => this.#write(signal));
+    if (this.#hasNewKeys) await this.#turns.run(() => this.#write(signal));
   }
 
   get #hasNewKeys(): boolean {
     return (
       this.#keys.wished !== undefined &&
-      (this.#kept === undefined || this.#keys.wished !== this.#keys.written)
+      (this.#kept === undefined || this.#keys.wished !== this.#keys.written || this.#hasNewHash)
     );
+  }
+
+  get #hasNewHash(): boolean {
+    return this.#writtenHash !== this.#options.operatorKeyHash;
   }
 
   async #write(signal: AbortSignal): Promise<void> {
@@ -82,7 +89,7 @@ export class PortKeeper {
     for (const [uid, wish] of wishes) setPorts(after, uid, wish);
     const text = formatKeptPorts(after);
     const keys = this.#keys.wished ?? this.#keys.written;
-    if (text !== formatKeptPorts(before) || keys !== this.#keys.written)
+    if (text !== formatKeptPorts(before) || keys !== this.#keys.written || this.#hasNewHash)
       await this.#apply({ text, keys }, signal);
     this.#kept = after;
     for (const [uid, wish] of wishes) if (this.#wishes.get(uid) === wish) this.#wishes.delete(uid);
@@ -101,12 +108,13 @@ export class PortKeeper {
     );
     this.#version = found?.metadata.resourceVersion;
     this.#keys.written = found?.data?.[GATEWAY_KEYS_ENTRY] ?? '';
+    this.#writtenHash = found?.data?.[OPERATOR_KEY_ENTRY] ?? '';
     return parseKeptPorts(found?.data?.[PORTS_KEY] ?? '');
   }
 
   /** After a failure all is read again: it may have been written, or somebody else wrote. */
   async #apply({ text, keys }: { text: string; keys: string }, signal: AbortSignal): Promise<void> {
-    const { kube, namespace } = this.#options;
+    const { kube, namespace, operatorKeyHash } = this.#options;
     const version = this.#version;
     const metadata = {
       name: PORTS_CONFIG_MAP,
@@ -119,11 +127,16 @@ export class PortKeeper {
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata,
-        data: { [PORTS_KEY]: text, [GATEWAY_KEYS_ENTRY]: keys },
+        data: {
+          [PORTS_KEY]: text,
+          [GATEWAY_KEYS_ENTRY]: keys,
+          [OPERATOR_KEY_ENTRY]: operatorKeyHash,
+        },
       };
       const written = await kube.apply<ConfigMapObject>(kinds.configMap, object, signal);
       this.#version = written.metadata.resourceVersion;
       this.#keys.written = keys;
+      this.#writtenHash = operatorKeyHash;
     } catch (error) {
       this.#kept = undefined;
       throw error;

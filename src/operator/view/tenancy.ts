@@ -7,6 +7,8 @@ import {
   type Owners,
   chooseNamespaceOwners,
 } from '../../schema/platform/resources/tenancy.ts';
+import type { ReportedUsage } from '../../schema/wire/reported-usage.ts';
+import type { SpendingDeployment } from '../scale/tenant-budgets.ts';
 import type { Caches } from './caches.ts';
 
 /** Returns the tenants that namespaces have joined, as last seen. */
@@ -34,3 +36,19 @@ export const findDeploymentTenant = (
     mapNamespaceOwners(caches, settings),
     settings.defaultTenantId,
   );
+
+/** Returns all deployments that belong to a tenant, with the usage in their status and the usage last reported. */
+export function* listSpendingDeployments(
+  caches: Caches,
+  settings: OperatorSettings,
+  reportedOf: (key: string) => ReportedUsage | undefined,
+): Generator<SpendingDeployment> {
+  const owners = mapNamespaceOwners(caches, settings);
+  for (const deployment of caches.deployments.list()) {
+    const tenant = resolveDeploymentTenant(deployment, owners, settings.defaultTenantId);
+    if (tenant === undefined) continue;
+    const { namespace = '', name } = deployment.metadata;
+    const key = `${namespace}/${name}`;
+    yield { key, tenant, status: deployment.status ?? {}, reported: reportedOf(key) };
+  }
+}

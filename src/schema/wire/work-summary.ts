@@ -1,4 +1,5 @@
 import { REPORT_LIFE, type PinnedWork, type QueueWork, type WorkReport } from './work-report.ts';
+import type { ReportedUsage } from './reported-usage.ts';
 import { dropUndefined } from '../json.ts';
 
 /** Runs that a worker takes where none is reported: the agent server's default. */
@@ -15,6 +16,8 @@ export type WorkSummary = {
   nextDue: string | undefined;
   /** Threads that wait for a person to answer. Undefined: they were not counted. */
   interrupted?: number | undefined;
+  /** The usage of models of the last two days. Undefined: it is not recorded. */
+  usage?: ReportedUsage | undefined;
   /** Seconds since a segment of the database's log last came to its store. Undefined: it goes to none. */
   archiveLag?: number | undefined;
   /** Runs that one worker takes. Undefined: none has reported it. */
@@ -55,12 +58,13 @@ export function summarizeReports(
     interrupted,
     archive_lag: archiveLag,
     pinned,
+    usage,
   } = last.queue;
   return {
     due,
     running,
     webhooks,
-    ...dropUndefined({ pinned, interrupted, archiveLag }),
+    ...dropUndefined({ pinned, interrupted, archiveLag, usage }),
     nextDue: next ?? undefined,
     slots: slots === Infinity ? undefined : slots,
     idleSeconds: idle === Infinity ? undefined : idle,

@@ -10,6 +10,7 @@ import { openDoor } from '../../../src/gateway/door.ts';
 import { HeldRequests } from '../../../src/gateway/held-requests.ts';
 import { Reports } from '../../../src/gateway/reports.ts';
 import { buildWorkRoutes } from '../../../src/gateway/work-routes.ts';
+import { TenantWords } from '../../../src/gateway/tenant-words.ts';
 import { isNeverTrusted } from '../../../src/http/callers/client.ts';
 import { listen } from '../../../src/http/server/listen.ts';
 import { createApp } from '../../../src/http/server/server.ts';
@@ -47,6 +48,7 @@ async function reportsServer(): Promise<typeof reports> {
     known: buildStandIn({ get: () => chat }),
     reports: new Reports('one'),
     gatewayKeys: () => told,
+    tenantWords: new TenantWords(),
     isReady: () => true,
   });
   const body = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };

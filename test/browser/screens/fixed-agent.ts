@@ -294,10 +294,43 @@ const ITEMS = [
   item(['users', 'ben'], 'profile', { name: 'Ben Ito' }),
 ];
 
-type Asked = { method: string; path: string; body: Record<string, unknown> };
+type Asked = { method: string; path: string; body: Record<string, unknown>; group: string };
+
+const used = (calls: number, cost: number | null, more: object = {}) => ({
+  calls,
+  failed: 0,
+  cached: 0,
+  unreported: 0,
+  unpriced: cost === null ? calls : 0,
+  input: calls * 2140,
+  output: calls * 310,
+  cost_usd: cost,
+  ...more,
+});
+const USED: Record<string, object[]> = {
+  day: [0, 1, 2, 5, 6, 7, 12].map((back) => ({
+    day: ago(back * 24 * 60).slice(0, 10),
+    ...used(400 + 90 * back, 12.4 + back),
+  })),
+  assistant: [
+    { assistant: 'a1', ...used(3600, 88.1) },
+    { assistant: 'gone', ...used(310, 4.2) },
+  ],
+  user: [
+    { user: 'ann@example.com', ...used(2100, 61.3) },
+    { user: 'ben@example.com', ...used(1500, 27.8) },
+    { user: null, ...used(310, 3.2) },
+  ],
+  model: [
+    { model: 'gpt-4.1', ...used(2600, 80.2) },
+    { model: 'claude-sonnet-4-5', ...used(1200, 12.1) },
+    { model: 'llama3.2', ...used(110, null, { unreported: 3, input: 900, output: 80 }) },
+  ],
+};
 
 /** Returns the answer to a request of the studio; undefined where there is none. */
-export function answerOfAgent({ method, path, body }: Asked): unknown {
+export function answerOfAgent({ method, path, body, group }: Asked): unknown {
+  if (path === 'usage') return USED[group] ?? [];
   const lists: Record<string, unknown> = {
     'POST threads/search': Object.entries(KEPT)
       .map(([id, kept]) => recordOf(id, kept))

@@ -79,6 +79,7 @@ const ROW = {
   url: null,
   queue: { wanted: 2, ready: 2 },
   interrupted_threads: 0,
+  usage_today: null,
   asleep_since: null,
   next_due_at: null,
   created_at: ago(60 * 24 * 40),
@@ -98,6 +99,17 @@ const row = (number: number, name: string, more: object = {}) => {
   };
 };
 
+/** Sums of calls of models on one day. */
+const sums = (calls: number, cost: number | null) => ({
+  calls,
+  unreported_calls: 0,
+  unpriced_calls: cost === null ? calls : 0,
+  input_tokens: calls * 2140,
+  cache_read_tokens: calls * 900,
+  output_tokens: calls * 310,
+  cost_usd: cost,
+});
+
 const shop = {
   ...row(1, 'shop'),
   state: 'failed',
@@ -112,6 +124,7 @@ const shop = {
   latest_revision: toSummary(FAILED),
   active_revision: SERVING === undefined ? null : toSummary(SERVING),
   interrupted_threads: 3,
+  usage_today: sums(412, 12.4071),
 };
 
 const broken = (reason: string, message: string) => ({
@@ -127,7 +140,11 @@ const asleep = { state: 'asleep', queue: { wanted: 0, ready: 0 } };
 
 const ROWS = [
   shop,
-  row(2, 'support', { interrupted_threads: 4, url: 'https://support.agents.example.com' }),
+  row(2, 'support', {
+    interrupted_threads: 4,
+    usage_today: sums(1290, 3.2),
+    url: 'https://support.agents.example.com',
+  }),
   row(3, 'research', { queue: { wanted: 6, ready: 5 } }),
   row(4, 'invoices', { ...asleep, asleep_since: ago(300), next_due_at: '2026-03-05T18:00:00Z' }),
   row(5, 'summaries', broken('ImagePullFailed', 'There is no such image: summaries:2.5.0.')),
@@ -313,9 +330,24 @@ status:
   activeRevision: shop-00004
 `;
 
+const usageOf = (number: number, name: string, today: object | null, yesterday: object | null) => ({
+  tenant_id: uuid(0),
+  deployment_id: uuid(number),
+  name,
+  namespace: 'team-shop',
+  today,
+  yesterday,
+});
+const USAGE = [
+  usageOf(1, 'shop', sums(412, 12.4071), sums(980, 31.9)),
+  usageOf(2, 'support', sums(1290, 3.2), sums(1710, 4.4)),
+  usageOf(9, 'translator', { ...sums(36, null), unreported_calls: 36 }, null),
+];
+
 /** Returns the answer to a request for a path below `v2`; undefined where there is none. */
 export function answerOfPlatform(path: string, accept: string): unknown {
   if (path === 'deployments') return { resources: ROWS, offset: ROWS.length, total: ROWS.length };
+  if (path === 'usage') return { day: NOW.slice(0, 10), resources: USAGE, total: USAGE.length };
   const [, id = '', rest = ''] = /^deployments\/([^/]+)\/?(.*)$/.exec(path) ?? [];
   const summary = ROWS.find((one) => one.id === id);
   if (summary === undefined) return undefined;

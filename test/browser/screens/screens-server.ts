@@ -44,7 +44,7 @@ export async function serveScreens(): Promise<ScreensServer> {
         .end(JSON.stringify(content));
   };
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname } = new URL(incoming.url ?? '/', 'http://localhost');
+    const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://localhost');
     const accept = incoming.headers.accept ?? '';
     const [, api] = /^\/console\/api\/(.*)$/.exec(pathname) ?? [];
     if (pathname === '/console/session')
@@ -52,7 +52,10 @@ export async function serveScreens(): Promise<ScreensServer> {
         response,
         state.isSignedIn ? SESSION : { signed_in: false, options: { api_key: true } },
       );
-    if (api !== undefined) return answerApi(incoming, response, { api, accept });
+    if (api !== undefined) {
+      const group = searchParams.get('group_by') ?? '';
+      return answerApi(incoming, response, { api, accept, group });
+    }
     const aim = parsePageAim(pathname);
     if (aim?.of === 'asset') {
       const content = files.get(`assets/${aim.name}`);
@@ -68,7 +71,7 @@ export async function serveScreens(): Promise<ScreensServer> {
   async function answerApi(
     incoming: IncomingMessage,
     response: ServerResponse,
-    { api, accept }: { api: string; accept: string },
+    { api, accept, group }: { api: string; accept: string; group: string },
   ): Promise<void> {
     if (accept.includes('text/event-stream')) {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -81,7 +84,7 @@ export async function serveScreens(): Promise<ScreensServer> {
     const { method = 'GET' } = incoming;
     const body = method === 'POST' ? ((await bodyOf(incoming)) as Record<string, unknown>) : {};
     if (ofAgent !== undefined)
-      return send(response, answerOfAgent({ method, path: ofAgent, body: body ?? {} }));
+      return send(response, answerOfAgent({ method, path: ofAgent, body: body ?? {}, group }));
     const path = api.replace(/^v2\//, '');
     if (state.isSilent && path !== 'deployments') return;
     if (state.isEmpty && path === 'deployments')

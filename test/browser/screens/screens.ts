@@ -87,6 +87,8 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: 'pods', path: shop('/pods'), shown: 'BackOff' },
   { name: 'log', path: shop('/logs'), shown: 'run failed' },
+  { name: 'usage', path: 'usage', shown: 'translator' },
+  { name: 'deployment-usage', path: shop('/usage'), shown: 'claude-sonnet-4-5' },
   { name: 'secrets', path: shop('/secrets'), shown: 'SMTP_PASSWORD' },
   {
     name: 'settings',

@@ -32,6 +32,7 @@ const row = (name: string, parts: Partial<DeploymentSummary> = {}): DeploymentSu
   active_revision: null,
   queue: { wanted: null, ready: null },
   interrupted_threads: null,
+  usage_today: null,
   asleep_since: null,
   next_due_at: null,
   created_at: '2026-01-01T00:00:00Z',

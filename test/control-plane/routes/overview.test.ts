@@ -141,6 +141,58 @@ test('deployments are counted by state, status and reason; another tenant counts
   expect(body).toMatchObject({ total: 0, by_reason: {} });
 });
 
+test('usage is a row for each deployment that reports some, or the sum of its tenant', async () => {
+  type Page = { day: string; total: number; resources: Record<string, unknown>[] };
+  const read = async (query = '', key = plane.keys.read) =>
+    (await plane.call<Page>('GET', `/v2/usage${query}`, { key })).body;
+  expect((await read()).resources).toEqual([]);
+  const { day } = await read();
+  const usage = (calls: number, costUsd?: string) => ({
+    usageToday: {
+      day,
+      calls,
+      unreportedCalls: 0,
+      unpricedCalls: costUsd === undefined ? calls : 0,
+      inputTokens: 100,
+      cacheReadTokens: 0,
+      outputTokens: 10,
+      ...(costUsd !== undefined && { costUsd }),
+    },
+  });
+  await report('serves', usage(2, '1.25'));
+  await report('asleep', usage(7));
+  const rows = await until('both are seen', async () => {
+    const { resources } = await read();
+    return resources.length === 2 && resources;
+  });
+  expect(rows).toMatchObject([
+    { name: 'serves', deployment_id: made.serves?.id, today: { calls: 2, cost_usd: 1.25 } },
+    { name: 'asleep', today: { calls: 7, unpriced_calls: 7, cost_usd: null }, yesterday: null },
+  ]);
+  expect((await read('?group_by=tenant')).resources).toEqual([
+    {
+      tenant_id: TENANT_A,
+      deployments: 2,
+      today: {
+        calls: 9,
+        unreported_calls: 0,
+        unpriced_calls: 7,
+        input_tokens: 200,
+        cache_read_tokens: 0,
+        output_tokens: 20,
+        cost_usd: 1.25,
+      },
+      yesterday: null,
+    },
+  ]);
+  expect((await list('&sort=name')).resources[3]?.usage_today).toMatchObject({ calls: 2 });
+  const other = await read('?group_by=tenant', plane.keys.other);
+  expect(other.resources).toMatchObject([{ deployments: 0, today: null, yesterday: null }]);
+  expect((await read('', plane.keys.other)).resources).toEqual([]);
+  expect((await plane.call('GET', '/v2/usage?group_by=user')).status).toBe(422);
+  expect((await plane.call('GET', '/v2/usage', { key: null })).status).toBe(401);
+});
+
 test('the resource is shown as kubectl shows it, as JSON or YAML', async () => {
   const { body } = await plane.call<DeploymentResource>('GET', pathOf('serves', '/resource'), {
     key: plane.keys.read,

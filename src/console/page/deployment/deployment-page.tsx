@@ -28,6 +28,7 @@ const TABS = {
   deployment: 'Revisions',
   studio: 'Studio',
   logs: 'Logs',
+  deploymentUsage: 'Usage',
   objects: 'Pods and events',
   secrets: 'Secrets and key',
   settings: 'Settings',
@@ -35,6 +36,9 @@ const TABS = {
 } as const;
 type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'studioPart';
 
+const DeploymentUsage = wrapLazy(
+  async () => (await import('../usage/deployment-usage.tsx')).DeploymentUsage,
+);
 const Studio = wrapLazy(async () => (await import('./studio-tab.tsx')).Studio);
 
 export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
@@ -101,6 +105,8 @@ function TabShown({ detail, tab }: { detail: DeploymentDetail; tab: Tab }) {
     case 'studio':
     case 'studioPart':
       return <Studio detail={detail} />;
+    case 'deploymentUsage':
+      return <Usage detail={detail} />;
     case 'compare':
       return <Compare detail={detail} />;
     case 'secrets':
@@ -114,6 +120,11 @@ function TabShown({ detail, tab }: { detail: DeploymentDetail; tab: Tab }) {
     default:
       return <Revisions detail={detail} />;
   }
+}
+
+function Usage({ detail: { id, details } }: { detail: DeploymentDetail }) {
+  const { name = 'deployment', asleep_since: asleep = null } = details.value ?? {};
+  return <DeploymentUsage id={id} name={name} isAsleep={asleep !== null} />;
 }
 
 function Log({ detail }: { detail: DeploymentDetail }) {

@@ -41,7 +41,7 @@ export function Rows({ rows, filter, change }: RowsProps) {
       role="grid"
       aria-label="Deployments"
       aria-rowcount={rows.length + 1}
-      aria-colcount={8}
+      aria-colcount={9}
     >
       <Head filter={filter} change={change} />
       <div role="rowgroup" class="body" onFocusIn={({ target }) => noteActive(target, active)}>
@@ -73,6 +73,7 @@ const HEADS: readonly { label: string; sort?: SortColumn; kind: string }[] = [
   { label: 'Version', kind: 'version' },
   { label: 'Queue', kind: 'queue' },
   { label: 'Waiting', kind: 'people' },
+  { label: 'Cost today', kind: 'cost' },
   { label: 'Updated', sort: 'updated_at', kind: 'updated' },
 ];
 
@@ -251,7 +252,9 @@ function Cells({
   );
 }
 
-const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'row'>) => (
+const Work = ({
+  row: { queue, interrupted_threads: people, usage_today: used },
+}: Pick<RowProps, 'row'>) => (
   <>
     <div role="gridcell" class="queue" title="Ready queue pods, of the desired number">
       {queue.wanted === null ? '' : `${queue.ready ?? 0}/${queue.wanted}`}
@@ -263,8 +266,14 @@ const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'r
         </span>
       )}
     </div>
+    <div role="gridcell" class="cost" title="The price of today's calls of models, of UTC">
+      {formatPrice(used?.cost_usd)}
+    </div>
   </>
 );
+
+const formatPrice = (cost: number | null | undefined): string =>
+  typeof cost === 'number' ? `$${cost.toFixed(2)}` : '';
 
 const Due = ({ at }: { at: string }) => (
   <>

@@ -2,11 +2,13 @@
 
 const PATHS = {
   deployments: '',
+  usage: 'usage',
   deployment: 'd/:id',
   compare: 'd/:id/compare/:from/:to',
   logs: 'd/:id/logs',
   objects: 'd/:id/pods',
   buildLog: 'd/:id/revisions/:revision/build',
+  deploymentUsage: 'd/:id/usage',
   secrets: 'd/:id/secrets',
   settings: 'd/:id/settings',
   resource: 'd/:id/resource',

@@ -21,7 +21,8 @@ import { TIME_MODES } from './time-text.ts';
 /** The rooms of the console, which the frame shows and does not know. */
 export type Rooms = {
   Deployments: ComponentType;
-  Deployment: ComponentType<{ id: string; tab: Exclude<PlaceName, 'deployments'> }>;
+  Deployment: ComponentType<{ id: string; tab: Exclude<PlaceName, 'deployments' | 'usage'> }>;
+  Usage: ComponentType;
   /** Goes to a deployment by some letters of its name. */
   Jump: ComponentType<{ close: () => void }>;
 };
@@ -124,6 +125,7 @@ function Views() {
   });
   const shown = router.query.value.getAll('state').toSorted().join();
   const isList = router.located.value.place?.name === 'deployments';
+  const isUsage = router.located.value.place?.name === 'usage';
   return (
     <nav aria-label="Places">
       {VIEWS.map(({ label, icon, states }) => {
@@ -134,7 +136,9 @@ function Views() {
           <a
             key={label}
             href={`${router.buildHref('deployments', {})}${query === '' ? '' : `?${query}`}`}
-            aria-current={isShown ? 'page' : !isList && states.length === 0 ? 'true' : undefined}
+            aria-current={
+              isShown ? 'page' : !isList && !isUsage && states.length === 0 ? 'true' : undefined
+            }
             title={label}
           >
             <Icon name={icon} /> <span>{label}</span>
@@ -142,6 +146,13 @@ function Views() {
           </a>
         );
       })}
+      <a
+        href={router.buildHref('usage', {})}
+        aria-current={isUsage ? 'page' : undefined}
+        title="Usage"
+      >
+        <Icon name="spark" /> <span>Usage</span>
+      </a>
     </nav>
   );
 }
@@ -234,11 +245,12 @@ function Tenants() {
   );
 }
 
-function Places({ rooms: { Deployments, Deployment } }: { rooms: Rooms }) {
+function Places({ rooms: { Deployments, Deployment, Usage } }: { rooms: Rooms }) {
   const { router } = useApp();
   const { place } = router.located.value;
   if (place === undefined) return <Nowhere />;
   if (place.name === 'deployments') return <Deployments />;
+  if (place.name === 'usage') return <Usage />;
   return <Deployment key={place.parameters.id} id={place.parameters.id} tab={place.name} />;
 }
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Budget } from '../../agent/budget.ts';
+import { UsageToday } from './deployment-usage.ts';
 import { Condition } from '../objects/conditions.ts';
 import { DEPLOYMENT_STATUSES, REVISION_STATUSES } from './statuses.ts';
 import { SOURCES } from './deployment.ts';
@@ -86,6 +87,7 @@ const summaryFields = {
         'Threads that wait for a person to answer, at most 10,000. Null: they were never counted.',
     }),
   ),
+  usage_today: UsageToday,
   asleep_since: buildNullableSchema(buildDateTimeSchema('When it fell asleep.')),
   next_due_at: buildNullableSchema(
     buildDateTimeSchema('When it will wake for a delayed run or a cron.'),

@@ -18,6 +18,18 @@ export const COLUMNS = {
     { name: 'Serving', type: 'string', jsonPath: buildConditionPath('Serving', 'status') },
     { name: 'Active', type: 'string', jsonPath: '.status.activeRevision' },
     { name: 'URL', type: 'string', jsonPath: '.status.url' },
+    {
+      name: 'Waiting',
+      type: 'integer',
+      jsonPath: '.status.interruptedThreads',
+      description: 'Threads that wait for a person to answer.',
+    },
+    {
+      name: 'USD today',
+      type: 'string',
+      jsonPath: '.status.usageToday.costUsd',
+      description: 'The price of the calls of models of the day, of UTC, as the agents report it.',
+    },
     { name: 'Latest', type: 'string', jsonPath: '.status.latestRevision', priority: 1 },
     {
       name: 'Image',

@@ -7,6 +7,7 @@ import { restoredStatus } from '../backup/restore-spec.ts';
 import { GUARDS } from '../deployment/guards.ts';
 import { PinOfPods } from '../rollout/rollout-spec.ts';
 import { RouteStatus } from '../spec/route-spec.ts';
+import { usageStatus } from '../deployment/usage-status.ts';
 import { scalingStatus } from '../rollout/scaling-spec.ts';
 import { buildDateTimeSchema, buildEnumSchema, buildOptionalText } from '../../types.ts';
 
@@ -89,6 +90,7 @@ export const DeploymentResourceStatus = buildStatusSchema({
     'Last value of the reconcile-now annotation that was handled.',
   ),
   ...scalingStatus,
+  ...usageStatus,
 });
 
 export const RevisionResourceStatus = buildStatusSchema(
