@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { BUDGET_NAME, UNIT_PARTS } from '../agent/budget.ts';
+import { BUDGET_NAME } from '../agent/budget.ts';
 import { buildEnumSchema, buildNullableSchema } from '../types.ts';
 
 /*
@@ -43,7 +43,6 @@ export type ReportedUsage = Static<typeof ReportedUsage>;
 
 /** Units that sums of days can tell. */
 export const TENANT_UNITS = ['usd', 'tokens', 'calls'] as const;
-export type TenantUnit = (typeof TENANT_UNITS)[number];
 /** Windows that are sums of days of UTC. */
 export const TENANT_WINDOWS = ['day', 'week', 'month'] as const;
 
@@ -90,18 +89,6 @@ export const TenantBudgets = Type.Array(TenantBudget, {
     'How the budgets stand that the deployment shares with others of its tenant. Absent: the gateway does not know, and the last word holds.',
 });
 export type TenantBudgets = Static<typeof TenantBudgets>;
-
-/** Returns the parts of a unit that sums of a day tell. Tokens are those of prompts without caches, and of answers. */
-export function measureDay(day: UsageOfDay, unit: TenantUnit): number {
-  switch (unit) {
-    case 'usd':
-      return day.cost_nano ?? 0;
-    case 'tokens':
-      return Math.max(0, day.input - day.cache_read) + day.output;
-    default:
-      return day.calls * UNIT_PARTS.calls;
-  }
-}
 
 /** Returns the fields of the sums that are known here. Further ones of their sender are dropped. */
 export const pickUsageFields = (usage: ReportedUsage): ReportedUsage =>
