@@ -26,7 +26,7 @@ test('the answers of providers tell Python the same as JavaScript', () => {
   );
 });
 
-test('a server writes down the calls of models of a graph in Python, unless it is told not to', async () => {
+test('a server writes down the calls of models of a graph in Python, unless a setting turns that off', async () => {
   const database = await freshDatabase();
   const agent = await startPython(database.uri, {}, 'tokens/gx.json');
   const { thread_id } = await agent.client.threads.create();

@@ -25,11 +25,12 @@ import {
   type ChainState,
 } from '../db/budgets/chains.ts';
 import type { Database } from '../db/base/pool.ts';
+import { retryDeadlock } from '../db/base/retry-deadlock.ts';
 import type { Claimed } from '../db/runs/leases.ts';
 import { runFields } from '../kernel/run-fields.ts';
 import type { Prices } from '../prices/table.ts';
 import { RunAdmission } from './run-admission.ts';
-import type { TenantBudgets } from './tenant-budgets.ts';
+import type { PlatformBudgets } from './platform-budgets.ts';
 import {
   describeBudgetRefusal,
   listBounds,
@@ -45,12 +46,12 @@ type Deps = {
   /** Those of gx.json. */
   author: readonly Budget[];
   /** Those that the deployment shares with others of its tenant. */
-  tenants: TenantBudgets;
+  tenants: PlatformBudgets;
   prices: () => Prices;
   log: Log;
 };
 
-/** Whether runs share budgets of the owner and of the author, and what becomes of new ones where those are spent. */
+/** Whether runs share budgets of the owner and the author, and whether spent ones refuse new runs, or keep them. */
 type Own = { areShared: boolean; refuse: boolean; wait: boolean };
 
 /** How a bounded run has ended, as its budgets hear of it. */
@@ -110,7 +111,7 @@ export class RunBudgets {
         budget,
         scope,
         hard,
-        told: per === 'tenant',
+        external: per === 'tenant',
       });
       if (window === undefined) continue;
       const { spent, ends_at: resetsAt, seconds } = window;
@@ -149,7 +150,7 @@ export class RunBudgets {
   ): Promise<QueuedRun[]> {
     if (!this.keepRunsQueued || kwargs.budget_answer !== undefined) return [];
     const bounds = this.#listBounds(undefined, facts).flatMap(({ waits, key, scope, hard, per }) =>
-      waits && hard !== undefined ? [{ budget: key, scope, hard, told: per === 'tenant' }] : [],
+      waits && hard !== undefined ? [{ budget: key, scope, hard, external: per === 'tenant' }] : [],
     );
     if (bounds.length === 0) return [];
     return queueSpentRun(this.#deps.db, { run_id, thread_id, worker }, bounds);
@@ -159,13 +160,19 @@ export class RunBudgets {
   releaseQueued(limit: number): ReturnType<typeof releaseQueuedRuns> {
     const own = this.all.flatMap(({ source, budget: { name, at, hard, unit } }) =>
       at === 'wait' && hard !== undefined
-        ? [{ budget: `${source}/${name}`, hard: Math.round(hard * UNIT_PARTS[unit]), told: false }]
+        ? [
+            {
+              budget: `${source}/${name}`,
+              hard: Math.round(hard * UNIT_PARTS[unit]),
+              external: false,
+            },
+          ]
         : [],
     );
-    const told = this.tenants.flatMap(({ name, at, hard }) =>
-      at === 'wait' ? [{ budget: `${TENANT_KEY}${name}`, hard, told: true }] : [],
+    const external = this.tenants.flatMap(({ name, at, hard }) =>
+      at === 'wait' ? [{ budget: `${TENANT_KEY}${name}`, hard, external: true }] : [],
     );
-    return releaseQueuedRuns(this.#deps.db, [...own, ...told], limit);
+    return releaseQueuedRuns(this.#deps.db, [...own, ...external], limit);
   }
 
   /** Begins the admissions of a run's calls, from where its chain of runs stands. */
@@ -181,7 +188,8 @@ export class RunBudgets {
       threadId: thread_id,
       canWait: !kwargs.temporary || kwargs.keeps_waiting === true,
       priceOf: (call) => prices().findCost({ ...call, at: new Date() })?.nano,
-      ask: (call_id: string, asked: AskedAccount[]) => holdAmounts(db, { run_id, call_id, asked }),
+      ask: (call_id: string, asked: AskedAccount[]) =>
+        retryDeadlock(() => holdAmounts(db, { run_id, call_id, asked })),
       warn: ({ name, per, soft, unit }: Bound) =>
         log.warn(
           { ...runFields(run), budget: name, per, soft, unit },

@@ -89,7 +89,7 @@ export class RunAdmission {
   async holdReported(callId: string): Promise<void> {
     const asked = this.listShared(NO_ESTIMATE)
       .filter(({ unit }) => unit !== 'seconds')
-      .map((one) => ({ ...one, hard: undefined, told: false }));
+      .map((one) => ({ ...one, hard: undefined, external: false }));
     if (asked.length > 0) await this.#deps.ask(callId, asked);
   }
 
@@ -129,7 +129,7 @@ export class RunAdmission {
         soft: bound.soft,
         amount: bound.unit === 'seconds' ? milliseconds : estimate.amounts[bound.unit],
         certain: isKnown(bound.unit, estimate),
-        told: bound.per === 'tenant',
+        external: bound.per === 'tenant',
         waits: bound.waits,
       }));
   }

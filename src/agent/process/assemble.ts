@@ -26,7 +26,7 @@ import { DeadWorkers } from '../runs/executing/dead-workers.ts';
 import { EndedRuns } from '../runs/executing/ended-runs.ts';
 import { RunBudgets } from '../budgets/budgets.ts';
 import { openPrices, type Prices } from '../prices/table.ts';
-import { TenantBudgets } from '../budgets/tenant-budgets.ts';
+import { PlatformBudgets } from '../budgets/platform-budgets.ts';
 import { ReportedSums } from '../usage/reported-sums.ts';
 import type { TenantBudget } from '../../schema/wire/reported-usage.ts';
 import { UsageLedger } from '../runs/executing/usage-ledger.ts';
@@ -253,8 +253,8 @@ async function openUsageParts({
   if (measured.length > 0) prices();
   const ledger = new UsageLedger({ db, prices, measured, log });
   const author = file.settings.budgets ?? [];
-  const tenants = new TenantBudgets(db);
-  // Outside of a platform nobody has told any.
+  const tenants = new PlatformBudgets(db);
+  // Outside of a platform there are none.
   if (config.reports !== undefined) await tenants.load();
   const budgets = new RunBudgets({ db, owner, author, tenants, prices, log });
   return { ledger: measured.length > 0 ? ledger : undefined, bounds: { db, budgets, ledger, log } };

@@ -28,7 +28,7 @@ function requireOwner({ guard }: AgentCaller): void {
 function toScope(
   { scope, since, ends_at, spent, held, raised, waiting, queued }: AccountState,
   { unit, hard }: Pick<Budget, 'unit' | 'hard'>,
-  isTold = false,
+  isExternal = false,
 ): BudgetScope {
   const parts = UNIT_PARTS[unit];
   const to = raised === null ? undefined : raised / parts;
@@ -38,7 +38,7 @@ function toScope(
     resets_at: ends_at,
     spent: spent / parts,
     held: held / parts,
-    bound: hard === undefined ? null : isTold ? (to ?? hard) : Math.max(hard, to ?? 0),
+    bound: hard === undefined ? null : isExternal ? (to ?? hard) : Math.max(hard, to ?? 0),
     waiting,
     queued,
   };
@@ -72,8 +72,10 @@ export const budgetRoutes = bindRoutes([
         });
         return { ...budget, source, scopes: accounts.map((account) => toScope(account, budget)) };
       });
-      const told = bounds.budgets.tenants.map((budget) => describeTenantBudget(db, budget, query));
-      return answerJson(await Promise.all([...states, ...told]));
+      const external = bounds.budgets.tenants.map((budget) =>
+        describeTenantBudget(db, budget, query),
+      );
+      return answerJson(await Promise.all([...states, ...external]));
     },
   }),
   route.post('/budgets/{name}/raise', {

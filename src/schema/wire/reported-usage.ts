@@ -3,7 +3,7 @@ import { BUDGET_NAME, UNIT_PARTS } from '../agent/budget.ts';
 import { buildEnumSchema, buildNullableSchema } from '../types.ts';
 
 /*
- * The usage of models as processes report it, and what the platform answers of the budgets that several deployments
+ * The usage of models as processes report it, and the platform's answers about budgets that several deployments
  * share. Both are the word of the deployment's own code, so each number has a bound here.
  */
 
@@ -47,13 +47,13 @@ export type TenantUnit = (typeof TENANT_UNITS)[number];
 /** Windows that are sums of days of UTC. */
 export const TENANT_WINDOWS = ['day', 'week', 'month'] as const;
 
-/** What becomes of runs that reach one. */
+/** The ends of runs that reach one. */
 const TENANT_ENDS = ['ask', 'fail', 'wait'] as const;
 
 /** The key of such a budget in the database of an agent: this, and its name. */
 export const TENANT_KEY = 'tenant/';
 
-/** Budgets of a tenant that a deployment is told of at most. */
+/** Budgets of a tenant of one deployment at most. */
 export const MOST_TENANT_BUDGETS = 8;
 
 /**
@@ -69,7 +69,7 @@ export const TenantBudget = Type.Object({
   unit: buildEnumSchema(TENANT_UNITS, { description: 'US dollars, tokens or calls.' }),
   within: buildEnumSchema(TENANT_WINDOWS, { description: 'Its window, of UTC.' }),
   at: buildEnumSchema(TENANT_ENDS, {
-    description: 'The end of what reaches it: runs ask, fail, or stay in the queue.',
+    description: 'Whether runs that reach it ask, fail, or stay in the queue.',
   }),
   since: Type.String({
     format: 'date-time',

@@ -9,6 +9,7 @@ import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 const CONFIG = 'test/agent/budgets/graphs/gx.json';
 const [SHARED, REFUSING, KILLED, AGAIN] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+const BESIDE = randomUUID();
 const ROUNDS = 20;
 const ROUND_ASSISTANTS = Array.from({ length: ROUNDS }, () => randomUUID());
 const buildBudget = (name: string, assistant: string, more: object): object => ({
@@ -21,6 +22,7 @@ const buildBudget = (name: string, assistant: string, more: object): object => (
 const BUDGETS = [
   buildBudget('shared', SHARED, { hard: 10, most: 100 }),
   buildBudget('refusing', REFUSING, { hard: 2, within: 'day', at: 'fail' }),
+  buildBudget('beside', BESIDE, { hard: 1000 }),
   buildBudget('killed', KILLED, { hard: 1000 }),
   {
     name: 'rounds',
@@ -40,7 +42,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   const first = await startAgent({ database: database.uri, config: CONFIG, env });
   agents = [first, await startAgent({ database: database.uri, config: CONFIG, env })];
-  for (const assistantId of [SHARED, REFUSING, KILLED, AGAIN, ...ROUND_ASSISTANTS])
+  for (const assistantId of [SHARED, REFUSING, KILLED, AGAIN, BESIDE, ...ROUND_ASSISTANTS])
     await first.client.assistants.create({ graphId: 'asks', assistantId });
 });
 afterAll(async () => {
@@ -160,6 +162,14 @@ test(`of a hundred branches over four workers, as many ask as there is room for,
     for (const one of more) await one.kill();
   }
 }, 120_000);
+
+test('a call counts once, in a budget of its run and in one that runs share', async () => {
+  const [thread] = await createThreads(1);
+  const input = { kind: 'plain', calls: 6 };
+  await runToEnd(thread!, { assistant_id: BESIDE, input, budget: { calls: 4 } });
+  expect(await countCalls([thread!])).toBe(4);
+  await expect.poll(() => readScope('beside', BESIDE)).toMatchObject({ spent: 4, held: 0 });
+});
 
 test('a budget that fails ends the run, and refuses others until its window is over', async () => {
   const [thread] = await createThreads(1);

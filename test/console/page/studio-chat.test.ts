@@ -364,8 +364,8 @@ test('runs of a thread have their steps with times, and one that waited for a pe
     { id: 'r1', status: 'interrupted', begunAt: made(0), usage: null },
   ];
   const calls = [
-    { run: 'r2', node: 'tools', model: 'm', input: 5, output: 1, isTold: true, cost: 0.5 },
-    { run: 'r4', node: 'tools', model: 'm', input: 1, output: 1, isTold: true, cost: 0.5 },
+    { run: 'r2', node: 'tools', model: 'm', input: 5, output: 1, isReported: true, cost: 0.5 },
+    { run: 'r4', node: 'tools', model: 'm', input: 1, output: 1, isReported: true, cost: 0.5 },
   ];
   expect(listRunTurns(steps, 'f', { runs, calls })).toEqual([
     {
@@ -384,7 +384,7 @@ test('runs of a thread have their steps with times, and one that waited for a pe
       status: 'success',
       milliseconds: 1000,
       usage: '5 in, 1 out',
-      unreported: '2 calls of m told nothing: set `stream_usage`',
+      unreported: '2 calls of m reported nothing: set `stream_usage`',
       calls: calls.slice(0, 1),
       steps: [{ nodes: ['tools'], milliseconds: 1000, from: 2, to: 4 }],
     },

@@ -63,20 +63,28 @@ test.each([
   [null, ''],
   [{ unreported: 0 }, ''],
   [{ unreported: 2, failed: 2 }, ''],
-  [{ unreported: 1, failed: 0 }, '1 call told nothing: set `stream_usage`'],
+  [{ unreported: 1, failed: 0 }, '1 call reported nothing: set `stream_usage`'],
   [
     { unreported: 3, failed: 0, unreported_models: ['a', 'b', 'c', 'd'] },
-    '3 calls of a, b, c told nothing: set `stream_usage`',
+    '3 calls of a, b, c reported nothing: set `stream_usage`',
   ],
-  [{ unreported: 1, unreported_models: [{}] }, '1 call told nothing: set `stream_usage`'],
+  [{ unreported: 1, unreported_models: [{}] }, '1 call reported nothing: set `stream_usage`'],
 ])('of the usage %j is said: "%s"', (usage, words) => {
   expect(describeUnreported(usage)).toBe(words);
 });
 
-test('a call shows its price, or that it told nothing', () => {
-  const call = { run: 'r', node: 'n', model: 'm', input: 3, output: 2, isTold: true, cost: 0.25 };
+test('a call shows its price, or that it reported nothing', () => {
+  const call = {
+    run: 'r',
+    node: 'n',
+    model: 'm',
+    input: 3,
+    output: 2,
+    isReported: true,
+    cost: 0.25,
+  };
   expect(describeCall(call)).toBe('3 in, 2 out, $0.25');
-  expect(describeCall({ ...call, isTold: false })).toBe('told nothing');
+  expect(describeCall({ ...call, isReported: false })).toBe('reported nothing');
 });
 
 test('ids of a hostile agent stay one part of a path', () => {

@@ -15,7 +15,7 @@ export type AskedAccount = {
   amount: number;
   certain: boolean;
   /** Whether `hard` is the bound of a new window alone, and the account has the present one. */
-  told: boolean;
+  external: boolean;
   /** Whether new runs stay in the queue once it is spent. */
   waits: boolean;
 };
@@ -52,7 +52,7 @@ export async function spendTime(db: Db, asked: AskedAccount[]): Promise<void> {
   await holdAmounts(db, {
     run_id,
     call_id,
-    asked: asked.map((one) => ({ ...one, hard: undefined, told: false })),
+    asked: asked.map((one) => ({ ...one, hard: undefined, external: false })),
   });
 }
 
@@ -159,17 +159,17 @@ export async function forgetAccounts(db: Db, user: string): Promise<void> {
   });
 }
 
-/** The bound of an account `a`. `hard` and `told` are those of its budget. */
-const buildBoundSql = (hard: string, told: string): string =>
-  `case when ${told} then coalesce(a.raised, ${hard}) else greatest(a.raised, ${hard}) end`;
+/** The bound of an account `a`. `hard` and `external` are those of its budget. */
+const buildBoundSql = (hard: string, external: string): string =>
+  `case when ${external} then coalesce(a.raised, ${hard}) else greatest(a.raised, ${hard}) end`;
 
-/** A budget that may be spent, and what counts for one that is told by the platform. */
-type BoundedAccount = { budget: string; scope: string; hard: number; told: boolean };
+/** A budget that may be spent, and whether the platform sets its bound. */
+type BoundedAccount = { budget: string; scope: string; hard: number; external: boolean };
 
 /** Returns the end of a present window in which a budget is spent, and how much; undefined where it is not spent. */
 export async function findSpentWindow(
   db: Db,
-  { budget, scope, hard, told }: BoundedAccount,
+  { budget, scope, hard, external }: BoundedAccount,
 ): Promise<
   { spent: number; hard: number; ends_at: string | null; seconds: number | null } | undefined
 > {
@@ -184,7 +184,7 @@ export async function findSpentWindow(
         ceil(extract(epoch from ends_at - now()))::int as seconds from gx.budget_account a
       where budget = $1 and scope = $2 and (ends_at is null or ends_at > now()) and spent >= ${buildBoundSql('$3::bigint', '$4::boolean')}
       order by since desc limit 1`,
-    values: [budget, scope, hard, told],
+    values: [budget, scope, hard, external],
   });
   return row;
 }
@@ -193,9 +193,9 @@ export async function findSpentWindow(
  * The condition that an account `a` pays for no further run: it is spent, or its rest is less than a call that it has
  * refused.
  */
-const buildFullSql = (hard: string, told: string): string =>
-  `(a.spent >= ${buildBoundSql(hard, told)}
-    or coalesce(a.spent + a.held + case when a.unit = 'seconds' then 0 else a.refused end > ${buildBoundSql(hard, told)}, false))`;
+const buildFullSql = (hard: string, external: string): string =>
+  `(a.spent >= ${buildBoundSql(hard, external)}
+    or coalesce(a.spent + a.held + case when a.unit = 'seconds' then 0 else a.refused end > ${buildBoundSql(hard, external)}, false))`;
 
 /** Days after which a run looks again that waits in the queue for a budget without windows. */
 const LOOK_AGAIN_DAYS = 7;
@@ -220,10 +220,10 @@ export function queueSpentRun(
 ): Promise<QueuedRun[]> {
   return db.query<QueuedRun>({
     name: 'budget_queue_run',
-    text: `with b as (select * from jsonb_to_recordset($4::text::jsonb) as b (budget text, scope text, hard bigint, told boolean)),
+    text: `with b as (select * from jsonb_to_recordset($4::text::jsonb) as b (budget text, scope text, hard bigint, external boolean)),
       full_account as (select a.budget, a.scope, a.since, coalesce(a.ends_at, now() + interval '${LOOK_AGAIN_DAYS} days') as until
         from b join gx.budget_account a on a.budget = b.budget and a.scope = b.scope
-        where (a.ends_at is null or a.ends_at > now()) and ${buildFullSql('b.hard', 'b.told')} order by a.budget, a.since desc limit 1),
+        where (a.ends_at is null or a.ends_at > now()) and ${buildFullSql('b.hard', 'b.external')} order by a.budget, a.since desc limit 1),
       kept as materialized (select r.run_id, r.due_at, r.status from gx.run r
         where r.thread_id = $2 and exists (select 1 from full_account) and (r.run_id = $1 or (r.status = 'pending' and r.due_at <= now()))
           and exists (select 1 from gx.run x where x.run_id = $1 and x.status = 'running' and x.worker = $3 and x.cancel is null)
@@ -250,10 +250,10 @@ export function releaseQueuedRuns(
 ): Promise<Omit<QueuedRun, 'after_seconds'>[]> {
   return db.query({
     name: 'budget_release_queued',
-    text: `with b as (select * from jsonb_to_recordset($1::text::jsonb) as b (budget text, hard bigint, told boolean)),
+    text: `with b as (select * from jsonb_to_recordset($1::text::jsonb) as b (budget text, hard bigint, external boolean)),
       free as (select q.run_id from gx.budget_queued q left join b using (budget)
           left join gx.budget_account a on (a.budget, a.scope, a.since) = (q.budget, q.scope, q.since)
-        where b.budget is null or a.budget is null or a.ends_at <= now() or not ${buildFullSql('b.hard', 'b.told')}
+        where b.budget is null or a.budget is null or a.ends_at <= now() or not ${buildFullSql('b.hard', 'b.external')}
         order by q.due_at, q.run_id limit $2),
       l as materialized (select r.run_id, r.status from gx.run r join free using (run_id) order by r.run_id for no key update of r),
       gone as (delete from gx.budget_queued q using l where q.run_id = l.run_id returning q.run_id, q.due_at, l.status)

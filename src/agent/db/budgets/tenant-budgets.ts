@@ -18,8 +18,8 @@ export async function loadTenantBudgets(db: Db): Promise<TenantBudget[]> {
 }
 
 /**
- * Keeps a word, which takes the place of the one before. What this deployment may spend in a window is what it has
- * spent, and what is left for all.
+ * Keeps a word, which takes the place of the one before. In a window this deployment may spend as much as it has spent,
+ * and the rest that is left for all.
  */
 export async function keepTenantBudgets(db: Db, budgets: TenantBudget[]): Promise<void> {
   await db.query({

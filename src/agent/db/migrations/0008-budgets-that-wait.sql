@@ -20,7 +20,7 @@ create table gx.budget_queued (
 create index budget_queued_account on gx.budget_queued (budget, scope, since);
 
 -- As before, for budgets of time and of tenants, too. Time has passed, whether the call may begin or not: its amount is
--- spent at once. The bound of a `told` budget is the platform's, which may also be lower than the last one.
+-- spent at once. The bound of a `external` budget is the platform's, which may also be lower than the last one.
 create or replace function gx.admit_call(run uuid, call text, asked jsonb) returns jsonb language plpgsql as $$
 declare
   one record;
@@ -31,7 +31,7 @@ declare
   passed jsonb := '[]';
 begin
   for one in select * from jsonb_to_recordset(asked) as a (budget text, scope text, unit text, span text, zone text,
-      hard bigint, soft bigint, amount bigint, certain boolean, told boolean, waits boolean) order by budget, scope
+      hard bigint, soft bigint, amount bigint, certain boolean, external boolean, waits boolean) order by budget, scope
   loop
     begins := '-infinity';
     ends := null;
@@ -47,7 +47,7 @@ begin
       update gx.budget_account a set spent = a.spent + one.amount
         where a.budget = one.budget and a.scope = one.scope and a.since = begins returning * into account;
     end if;
-    bound := case when one.told then coalesce(account.raised, one.hard)
+    bound := case when one.external then coalesce(account.raised, one.hard)
       when one.hard is not null then greatest(one.hard, account.raised) end;
     if bound is not null and (case when one.unit = 'seconds' then account.spent >= bound
       else not (one.certain and one.amount = 0) and account.spent + account.held + one.amount > bound

@@ -69,9 +69,11 @@ export class BoundedRun {
   /** Takes calls that have ended. Those that a graph reports itself are asked for only now. */
   record(calls: ModelCall[]): void {
     const { shares } = this.#admission;
-    const isKnown = ({ id }: ModelCall): boolean => !shares || this.#admission.isUnderWay(id);
-    this.#add(calls.filter((call) => isKnown(call)));
-    const unknown = calls.filter((call) => !isKnown(call));
+    // A call that is counted is under way no longer, so all are looked at before.
+    const { known = [], unknown = [] } = Object.groupBy(calls, ({ id }) =>
+      !shares || this.#admission.isUnderWay(id) ? 'known' : 'unknown',
+    );
+    this.#add(known);
     if (unknown.length === 0) return;
     const recording = this.#recordReported(unknown).finally(() => this.#reported.delete(recording));
     this.#reported.add(recording);

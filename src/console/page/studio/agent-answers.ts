@@ -32,14 +32,14 @@ export type TimedStep = PastStep & {
 /** A run as its thread lists it. `usage`: the tokens of its models, as the server counted them. */
 export type ListedRun = { id: string; status: string; begunAt: string; usage: unknown };
 
-/** A call of a model. `cost`: US dollars; undefined where nobody knows. `isTold`: whether it reported its tokens. */
+/** A call of a model. `cost`: US dollars; undefined where nobody knows. `isReported`: whether its tokens are known. */
 export type ListedCall = {
   run: string;
   node: string;
   model: string;
   input: number;
   output: number;
-  isTold: boolean;
+  isReported: boolean;
   cost: number | undefined;
 };
 
@@ -173,7 +173,7 @@ export function toListedCall(answer: unknown): ListedCall {
     model: toText(model),
     input: toCount(input),
     output: toCount(output),
-    isTold: reported === true,
+    isReported: reported === true,
     cost: typeof cost === 'number' && Number.isFinite(cost) ? cost : undefined,
   };
 }

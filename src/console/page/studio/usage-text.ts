@@ -26,12 +26,12 @@ export function describeUnreported(usage: unknown): string {
   if (count <= 0) return '';
   const names = (Array.isArray(named) ? named : []).filter((name) => typeof name === 'string');
   const of = names.length === 0 ? '' : ` of ${names.slice(0, MOST_NAMED).join(', ')}`;
-  return `${formatCount(count)} ${count === 1 ? 'call' : 'calls'}${of} told nothing: set \`stream_usage\``;
+  return `${formatCount(count)} ${count === 1 ? 'call' : 'calls'}${of} reported nothing: set \`stream_usage\``;
 }
 
 /** Returns the tokens and the price of one call of a model, as far as they are known. */
-export const describeCall = ({ input, output, cost, isTold }: ListedCall): string =>
-  isTold ? describeUsage({ input, output, cost_usd: cost }) : 'told nothing';
+export const describeCall = ({ input, output, cost, isReported }: ListedCall): string =>
+  isReported ? describeUsage({ input, output, cost_usd: cost }) : 'reported nothing';
 
 /** Returns the tokens that a message says it took; undefined where it says nothing. */
 export function describeMessageTokens(metadata: unknown): string | undefined {

@@ -18,7 +18,7 @@ export type RunTurn = {
   milliseconds: number | undefined;
   steps: RunStep[];
   usage: string;
-  /** The sentence about calls that told no tokens. */
+  /** The sentence about calls that reported no tokens. */
   unreported: string;
   calls: ListedCall[];
 };

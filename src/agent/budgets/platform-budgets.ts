@@ -6,7 +6,7 @@ import type { Database } from '../db/base/pool.ts';
  * The budgets that the deployments of a tenant share, by the last word of the platform. It holds while the platform is
  * away, and is in the database for processes that have heard none.
  */
-export class TenantBudgets {
+export class PlatformBudgets {
   readonly #db: Database;
   #all: readonly TenantBudget[] = [];
   /** The word that this process has kept, as JSON. */
