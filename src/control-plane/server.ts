@@ -25,7 +25,7 @@ import { buildIntegrationRoutes } from './routes/integrations.ts';
 import { listenerRoutes } from './routes/listeners.ts';
 import { lifecycleRoutes } from './routes/lifecycle.ts';
 import { logRoutes } from './routes/logs.ts';
-import { usageRoutes } from './routes/usage.ts';
+import { deploymentUsageRoutes } from './routes/usage.ts';
 import { buildOverviewRoutes } from './routes/overview.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { type Health, controlPlaneSystemRoutes } from './routes/system.ts';
@@ -84,7 +84,7 @@ export function buildControlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
     authCheckRoutes,
     whoamiRoutes,
     buildOverviewRoutes,
-    usageRoutes,
+    deploymentUsageRoutes,
     lifecycleRoutes,
     revisionRoutes,
     eventRoutes,

@@ -7,7 +7,7 @@ import { SettingsReader, type Env } from '../env.ts';
 import { readGitHosts, readGitIntegrations } from './git-integrations.ts';
 import { readProxies } from '../proxies.ts';
 import { readObjectKeys } from './object-keys.ts';
-import { readTenantBudgets } from './tenant-budgets.ts';
+import { readTenantBudgetSettings } from './tenant-budgets.ts';
 import { readDatabaseTurns } from './database-turns.ts';
 import { PINS } from '../../schema/platform/rollout/pins.ts';
 import { readPrometheusUrl } from './prometheus.ts';
@@ -164,7 +164,7 @@ function readSettings(read: SettingsReader) {
     }),
     sleepDatabases: read.readFlag(['GX_SLEEP_DATABASES'], false),
     /** The budgets that deployments of a tenant share. */
-    tenantBudgets: readTenantBudgets(read),
+    tenantBudgets: readTenantBudgetSettings(read),
     /** When databases restart whose deployments ask for it. */
     databases: readDatabaseTurns(read),
     /** Seconds that a server gets to finish its runs. Its pod gets some more. */

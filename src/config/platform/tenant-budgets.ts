@@ -46,7 +46,7 @@ const FIELDS: Record<string, { check: SettingCheck; isNeeded?: boolean; says: st
 };
 
 /** Reads the budgets that deployments of a tenant share. */
-export function readTenantBudgets(read: SettingsReader): TenantBudgetSetting[] {
+export function readTenantBudgetSettings(read: SettingsReader): TenantBudgetSetting[] {
   const given = read.readJson(['GX_TENANT_BUDGETS']) ?? [];
   const faults = checkBudgets(given);
   for (const fault of faults) read.addProblem(`GX_TENANT_BUDGETS ${fault}`);

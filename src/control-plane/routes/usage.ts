@@ -19,7 +19,7 @@ const route = buildRestRouteMakers<[ControlPlane]>('usage');
 const LONGEST = 500;
 
 /** Returns the route that shows how much of models the deployments of a tenant use. */
-export const usageRoutes = bindRoutes([
+export const deploymentUsageRoutes = bindRoutes([
   route.get('/v2/usage', {
     id: 'readUsage',
     summary:

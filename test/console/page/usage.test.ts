@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   describeUnpriced,
-  describeUnreported,
+  listUnreportedModels,
   fillDays,
   formatCost,
   formatCsv,
@@ -80,7 +80,7 @@ test('models that report no tokens are named, with what helps', () => {
     row('llama', 4, null, { unreported: 3 }),
     row('', 1, null, { unreported: 1 }),
   );
-  expect(describeUnreported(models)).toEqual([
+  expect(listUnreportedModels(models)).toEqual([
     '3 calls of llama reported no tokens, so no sum has them. In Python, set stream_usage=True on the model.',
     '1 call of an unnamed model reported no tokens, so no sum has them. In Python, set stream_usage=True on the model.',
   ]);

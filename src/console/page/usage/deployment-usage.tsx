@@ -5,7 +5,7 @@ import { useApp } from '../shell/app.ts';
 import { Button, Fault, Select, Skeleton } from '../shell/controls.tsx';
 import { saveFile } from '../shell/save-file.ts';
 import { AgentUsageReader, type AgentUsage } from './agent-usage.ts';
-import { describeUnreported, fillDays, sumRows, takeTop } from './usage-rows.ts';
+import { listUnreportedModels, fillDays, sumRows, takeTop } from './usage-rows.ts';
 import { NoUsage, UsageTotals, UsageNotes, UsageTable } from './usage-tables.tsx';
 
 const PERIODS = [
@@ -89,7 +89,7 @@ function renderUsage(
   return (
     <>
       <UsageTotals sums={sums} />
-      <UsageNotes sums={sums} sentences={describeUnreported(model)} />
+      <UsageNotes sums={sums} sentences={listUnreportedModels(model)} />
       <section>
         <h2>Models</h2>
         <UsageTable head="Model" rows={takeTop(model, TOP)} name={nameOr('no name')} />

@@ -87,7 +87,7 @@ export function formatCost(cost: number | undefined): string {
 export const formatTokens = (count: number): string => count.toLocaleString('en');
 
 /** Returns a sentence for each model with calls that reported no tokens, and how they come to report them. */
-export const describeUnreported = (models: readonly UsageSumsRow[]): string[] =>
+export const listUnreportedModels = (models: readonly UsageSumsRow[]): string[] =>
   models
     .filter(({ unreported }) => unreported > 0)
     .map(
