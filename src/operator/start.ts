@@ -195,19 +195,10 @@ function createParts(
   const writer = new Writer(door, listWrittenKinds(caches, table));
   const settings = { ...config.settings, findAccountSecrets: buildAccountLookup(caches.accounts) };
   const gateways = given.gateways ?? (() => listGatewayUrls(caches.gateways.list()));
-  const operatorKey = randomBytes(32).toString('base64url');
-  const ports = new PortKeeper({
-    kube: door,
-    namespace: config.namespace,
-    caches,
-    operatorKeyHash: hashOperatorKey(operatorKey),
-  });
-  const lagged = exportArchiveLag(metrics, caches.deployments);
-  const follower = createWorkFollower(
+  const { ports, follower, teller } = createGatewayTalk(
     { caches, settings, queues, log },
-    { gateways, ports, lagged, observer: metrics.createWorkObserver() },
+    { kube: door, namespace: config.namespace, gateways, metrics },
   );
-  const teller = createBudgetTeller({ caches, settings, log }, { gateways, follower, operatorKey });
   const looking = {
     kube: door,
     caches,
@@ -261,6 +252,28 @@ function createParts(
       timings: times.watch,
     }),
   };
+}
+
+/** Creates the parts that talk with gateways: their ports, the reports of agents, and the words about budgets. */
+function createGatewayTalk(
+  { caches, settings, queues, log }: Parameters<typeof createWorkFollower>[0],
+  {
+    kube,
+    namespace,
+    gateways,
+    metrics,
+  }: { kube: Kube; namespace: string; gateways: () => string[]; metrics: OperatorMetrics },
+) {
+  const operatorKey = randomBytes(32).toString('base64url');
+  const operatorKeyHash = hashOperatorKey(operatorKey);
+  const ports = new PortKeeper({ kube, namespace, caches, operatorKeyHash });
+  const lagged = exportArchiveLag(metrics, caches.deployments);
+  const follower = createWorkFollower(
+    { caches, settings, queues, log },
+    { gateways, ports, lagged, observer: metrics.createWorkObserver() },
+  );
+  const teller = createBudgetTeller({ caches, settings, log }, { gateways, follower, operatorKey });
+  return { ports, follower, teller };
 }
 
 const createTurns = () => ({

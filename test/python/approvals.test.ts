@@ -128,7 +128,7 @@ test('a client of MCP has a form of plain fields for each call, and its answers 
     { capabilities: { elicitation: {} } },
   );
   client.setVersionNegotiation({ mode: { pin: '2026-07-28' } });
-  const asked: unknown[] = [];
+  const asked: string[][] = [];
   client.setRequestHandler('elicitation/create', ({ params }) => {
     const fields = Object.keys(
       (params as { requestedSchema: { properties: object } }).requestedSchema.properties,
@@ -142,7 +142,7 @@ test('a client of MCP has a form of plain fields for each call, and its answers 
   await client.connect(new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`)));
   const { structuredContent } = await client.callTool({ name: 'per_call', arguments: INPUT });
   await client.close();
-  expect(asked.toSorted()).toEqual([
+  expect(asked.toSorted((one, other) => one.length - other.length)).toEqual([
     ['decision', 'message'],
     ['decision', 'message', 'arguments'],
   ]);

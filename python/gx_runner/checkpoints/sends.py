@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gx_runner.checkpoints.version import build_next_version
+from gx_runner.graphs.compat import SENDS
 
-# The channel in which LangGraph keeps them since, and a name of a checkpoint before.
-_CHANNEL, _BESIDE = "__pregel_tasks", "pending_sends"
+# Where a checkpoint has them before it has a channel of them.
+_BESIDE = "pending_sends"
 # The form of checkpoints in which they are a channel.
 _FORM_OF_CHANNEL = 4
 
@@ -20,8 +21,8 @@ def move_sends_to_channel(checkpoint: Any, new_versions: Any) -> tuple[Any, Any]
     if not (sends := checkpoint[_BESIDE]):
         return rest, new_versions
     versions = checkpoint["channel_versions"]
-    added = {_CHANNEL: build_next_version(max(map(str, versions.values()), default=None))}
-    rest["channel_values"] = {**checkpoint["channel_values"], _CHANNEL: list(sends)}
+    added = {SENDS: build_next_version(max(map(str, versions.values()), default=None))}
+    rest["channel_values"] = {**checkpoint["channel_values"], SENDS: list(sends)}
     rest["channel_versions"] = {**versions, **added}
     return rest, {**new_versions, **added}
 
@@ -31,5 +32,5 @@ def move_sends_beside(checkpoint: Any) -> Any:
     if checkpoint.get("v", _FORM_OF_CHANNEL) >= _FORM_OF_CHANNEL:
         return checkpoint
     values, versions = dict(checkpoint["channel_values"]), dict(checkpoint["channel_versions"])
-    versions.pop(_CHANNEL, None)
-    return {**checkpoint, "channel_values": values, "channel_versions": versions, _BESIDE: values.pop(_CHANNEL, [])}
+    versions.pop(SENDS, None)
+    return {**checkpoint, "channel_values": values, "channel_versions": versions, _BESIDE: values.pop(SENDS, [])}

@@ -12,6 +12,8 @@ from gx_runner.graphs.older import read_context_schema
 
 # Where a call may bring a checkpointer of its own, whatever namespace it is about.
 CHECKPOINTER = "__pregel_checkpointer"
+# The channel of the sends that wait for the next step.
+SENDS = "__pregel_tasks"
 
 
 class AuthHandlers(NamedTuple):

@@ -15,6 +15,7 @@ from gx_runner.checkpoints.saver import Saver, Storage
 from gx_runner.checkpoints.unstored import NamingMemorySaver, NamingSaver
 from gx_runner.graphs.command import choose_input, refuse_unknown
 from gx_runner.graphs.compat import register_classes
+from gx_runner.graphs.failure_places import build_failed_outcome
 from gx_runner.graphs.loading import Graph, LoadedGraph, Use
 from gx_runner.graphs.snapshot import list_interrupts
 from gx_runner.graphs.store import Store
@@ -22,7 +23,6 @@ from gx_runner.running.admissions import Admissions
 from gx_runner.running.dispatched import DispatchedEvents
 from gx_runner.running.event_streaming import refuse_older, stream_events
 from gx_runner.running.events import Chunk, Event, EventsOfRun
-from gx_runner.running.failure_places import build_failed_outcome
 from gx_runner.running.protocol import ProtocolStream
 from gx_runner.running.resume import find_reached_stop, is_under_way, remove_checkpoint
 from gx_runner.running.run_config import build_config, build_keywords

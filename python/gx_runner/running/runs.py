@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gx_runner.checkpoints.saver import Storage
+from gx_runner.graphs.failure_places import build_failed_outcome
 from gx_runner.graphs.loading import LoadedGraph
 from gx_runner.graphs.store import Store
 from gx_runner.process.logs import flush_prints, set_run_ids
 from gx_runner.process.loops import Loops, run_on
 from gx_runner.running.admissions import Admissions
-from gx_runner.running.failure_places import build_failed_outcome
 from gx_runner.running.invoke import Deps, Emit, Outcome, Spec, build_done_message, invoke
 from gx_runner.running.stop import Stop
 from gx_runner.telemetry.model_calls import ModelCall, ModelCalls

@@ -31,9 +31,9 @@ type Options = {
 };
 
 /**
- * Keeps the ports of deployments in the ConfigMap that is named for them, and beside them the keys of the gateways and
- * the hash of the operator's. A port in a status counts for nothing. One write at a time takes all wishes that have come
- * by then, and frees the ports of deployments that are gone.
+ * Keeps the ports of deployments in the ConfigMap that is named for them, and beside them the keys of the gateways
+ * and the hash of the operator's. A port in a status counts for nothing. One write at a time takes all wishes that
+ * have come by then, and frees the ports of deployments that are gone.
  */
 export class PortKeeper {
   readonly #options: Options;

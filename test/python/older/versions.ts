@@ -1,8 +1,8 @@
 import { UsageError } from '../../../dev/errors.ts';
 
 /**
- * Older versions of LangGraph whose users the runner serves: the last one of some series, with its packages. Those before
- * 1.0 have the tests of test/python/classes.test.ts and older-sends.test.ts alone.
+ * Older versions of LangGraph whose users the runner serves: the last one of some series, with its packages. Those
+ * before 1.0 have the tests of test/python/classes.test.ts and older-sends.test.ts alone.
  */
 export const OLDER = {
   '0.4': 'test/python/older/requirements-0.4.txt',

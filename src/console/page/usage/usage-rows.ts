@@ -101,7 +101,7 @@ export const describeUnpriced = ({ unpriced }: UsageSumsRow): string | undefined
     ? undefined
     : `${formatTokens(unpriced)} ${unpriced === 1 ? 'call has' : 'calls have'} no price, so no cost has them.`;
 
-/** Returns a table as text with commas. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
+/** Returns a table as text with commas. A cell that a spreadsheet takes for a formula begins with an apostrophe. */
 export const formatCsv = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${row.map(formatCell).join(',')}\r\n`).join('');
 

@@ -12,7 +12,7 @@ const Bar = ({ part }: { part: number }) => (
   </span>
 );
 
-/** Sums in rows, with a bar for the part that each has of the largest: of costs, or of tokens where no cost is known. */
+/** Sums in rows, with a bar for the part that each has of the largest: of costs, or of tokens without a known cost. */
 export function UsageTable({
   head,
   rows,
