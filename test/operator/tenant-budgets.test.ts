@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kinds.ts';
+import { API_VERSION } from '../../src/schema/platform/objects/api-group.ts';
 import type { ReportAnswer } from '../../src/schema/wire/report-answer.ts';
 import {
   buildWorkPath,
@@ -46,6 +47,13 @@ beforeAll(async () => {
         },
       ],
     },
+  });
+  // Its namespace belongs to the tenant of a Listener.
+  await stage.kube.create(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace: stage.namespace },
+    spec: { computeId: 'test', namespaces: [stage.namespace] },
   });
   const template = { sourceRevisionConfig: { imageUri: 'agent:1' } };
   for (const name of names)
