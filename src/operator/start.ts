@@ -199,12 +199,8 @@ function createParts(
     { caches, settings, queues, log },
     { kube: door, namespace: config.namespace, gateways, metrics },
   );
-  const looking = {
-    kube: door,
-    caches,
-    settings,
-    gitPlaces: buildGitPlaces(settings, new Lookups(settings.proxies)),
-  };
+  const gitPlaces = buildGitPlaces(settings, new Lookups(settings.proxies));
+  const looking = { kube: door, caches, settings, gitPlaces };
   const { run: look, ...looks } = createGitLooks(looking, queues, log);
   const routeParents = createRouteParents({ ...looking, queues, log });
   const deps = {
