@@ -33,7 +33,6 @@ export const UsageToday = buildNullableSchema(
 );
 
 export const USAGE_ROW_GROUPS = ['deployment', 'tenant'] as const;
-type UsageRowGroup = (typeof USAGE_ROW_GROUPS)[number];
 
 /** Usage of one deployment, or of all of a tenant. */
 export const DeploymentUsageRow = Type.Object({
