@@ -353,12 +353,19 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     ],
   },
   oldest: {
-    kinds: 'LangGraph 0.4 by uv.lock',
+    kinds: 'LangGraph 0.4 by uv.lock, settings in place of a context',
     config: 'langgraph.json',
     locks: '',
     graphs: ['oldest'],
-    talks: [],
-    refusal: /LangGraph .*0\.4\.8/,
+    talks: [
+      {
+        graph: 'oldest',
+        runs: [
+          [{ text: 'a' }, { heard: ['heard a'] }],
+          [{ text: 'b' }, { heard: ['heard a', 'heard b'] }],
+        ],
+      },
+    ],
   },
   react: {
     kinds:

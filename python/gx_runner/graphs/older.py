@@ -16,6 +16,11 @@ def read_context_schema(graph: Any) -> Any:
     return graph.context_schema if hasattr(graph, "context_schema") else getattr(graph, "config_type", None)
 
 
+def list_context_ways(graph: Any) -> list[Callable[[], Any]]:
+    """Returns the graph's own way to the JSON Schema of its context; none where it has settings in its place."""
+    return [graph.get_context_jsonschema] if hasattr(graph, "get_context_jsonschema") else []
+
+
 def build_durability(graph: Any, durability: str) -> dict[str, Any]:
     """Returns the keyword that says when a call of the graph stores its checkpoints: it was yes or no before."""
     if _takes_durability(type(graph).astream):

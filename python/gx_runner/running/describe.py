@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, create_model
 
 from gx_runner.graphs.compat import list_state_fields
 from gx_runner.graphs.loading import Graph
-from gx_runner.graphs.older import read_context_schema
+from gx_runner.graphs.older import list_context_ways, read_context_schema
 from gx_runner.running.state import Args, States
 
 _log = logging.getLogger("gx_runner")
@@ -51,7 +51,7 @@ def _build_graph_schemas(graph: Graph, name: str) -> dict[str, Any]:
         "output": [graph.get_output_jsonschema, lambda: build_fields("output")],
         "state": [lambda: _build_schema(graph, graph.stream_channels_list)],
         "config": [lambda: _build_config_schema(graph), build_context],
-        "context": [lambda: graph.get_context_jsonschema(), build_context],
+        "context": [*list_context_ways(graph), build_context],
     }
     faults: dict[str, Exception] = {}
     schemas = {f"{side}_schema": _build_first(some, side, faults) for side, some in ways.items()}
