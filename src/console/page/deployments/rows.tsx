@@ -37,7 +37,7 @@ export function Rows({ rows, filter, change }: RowsProps) {
     <div
       ref={box}
       class="rows"
-      style={{ maxHeight: `calc(2.1rem + ${rows.length * row + 2}px)` }}
+      style={findHeight(rows.length * row)}
       role="grid"
       aria-label="Deployments"
       aria-rowcount={rows.length + 1}
@@ -64,6 +64,13 @@ export function Rows({ rows, filter, change }: RowsProps) {
     </div>
   );
 }
+
+/** Pixels that no screen shows. Rows that are higher fill the page, and keep its layout while a filter is typed. */
+const BEYOND_A_SCREEN_PX = 3000;
+
+/** Returns the style by which a short list ends with its rows. */
+const findHeight = (pixels: number) =>
+  pixels < BEYOND_A_SCREEN_PX ? { maxHeight: `calc(2.1rem + ${pixels + 2}px)` } : undefined;
 
 const HEADS: readonly { label: string; sort?: SortColumn; kind: string }[] = [
   { label: 'Name', sort: 'name', kind: 'name' },
