@@ -37,9 +37,8 @@ const query = Type.Object({
 
 /**
  * Returns the routes of the operator: the reports of all deployments, with the key of this process, and its word on the
- * budgets of tenants. They have a port of
- * their own, because nobody else is to learn which deployments there are and how busy they are: the chart's
- * NetworkPolicy lets in the operator alone.
+ * budgets of tenants. They have a port of their own, because nobody else is to learn which deployments there are and
+ * how busy they are: the chart's NetworkPolicy lets in the operator alone.
  */
 export const buildReportRoutes = (
   { reports, tenantWords, isOfOperator }: ReportRouteDeps,

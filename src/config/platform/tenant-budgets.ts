@@ -1,5 +1,5 @@
 import { describeNearestName } from '../../nearest-name.ts';
-import { findAmountFault, UNIT_PARTS } from '../../schema/agent/budget.ts';
+import { BUDGET_NAME, findAmountFault, UNIT_PARTS } from '../../schema/agent/budget.ts';
 import { isObject } from '../../schema/json.ts';
 import {
   MOST_TENANT_BUDGETS,
@@ -29,8 +29,7 @@ const buildWordCheck =
 /** The fields of a budget, which are those of the chart's settings.budgets.tenants. */
 const FIELDS: Record<string, { check: SettingCheck; isNeeded?: boolean; says: string }> = {
   name: {
-    check: (value) =>
-      typeof value === 'string' && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value),
+    check: (value) => typeof value === 'string' && new RegExp(BUDGET_NAME).test(value),
     isNeeded: true,
     says: 'a name of small letters, digits and hyphens',
   },

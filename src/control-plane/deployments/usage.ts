@@ -6,10 +6,8 @@ import {
   updateUsage,
   type UsageDayStatus,
 } from '../../schema/platform/deployment/usage-status.ts';
+import { UNIT_PARTS } from '../../schema/agent/budget.ts';
 import type { DeploymentResource } from '../../schema/platform/resources/custom-resources.ts';
-
-/** Billionths of a dollar. */
-const NANO = 1_000_000_000;
 
 /** Returns the usage of a deployment on the day of a time, and on the day before. Null where it reports none. */
 export function readDeploymentUsage(
@@ -31,7 +29,7 @@ const toDaySums = (one: UsageDayStatus | undefined): DaySums | null =>
         input_tokens: one.inputTokens,
         cache_read_tokens: one.cacheReadTokens,
         output_tokens: one.outputTokens,
-        cost_usd: one.costUsd === undefined ? null : parseUsd(one.costUsd) / NANO,
+        cost_usd: one.costUsd === undefined ? null : parseUsd(one.costUsd) / UNIT_PARTS.usd,
       };
 
 /** Returns the sums of both. Unknown is not zero: a price is null only where neither has one. */

@@ -7,7 +7,13 @@ import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 /* Budgets whose new runs stay in the queue, and budgets of time that several runs share. */
 
 const CONFIG = 'test/agent/budgets/graphs/gx.json';
-const [WAITS, AGAIN, TIMED, FREE] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+const [WAITS, AGAIN, TIMED, FREE, GONE] = Array.from({ length: 5 }, () => randomUUID()) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+];
 const buildBudget = (name: string, assistant: string, more: object): object => ({
   name,
   per: 'assistant',
@@ -18,6 +24,7 @@ const BUDGETS = [
   buildBudget('waits', WAITS, { unit: 'calls', hard: 3, at: 'wait', within: 'month' }),
   buildBudget('again', AGAIN, { unit: 'calls', hard: 1, at: 'wait', within: 'day' }),
   buildBudget('timed', TIMED, { unit: 'seconds', hard: 0.7 }),
+  buildBudget('gone', GONE, { unit: 'calls', hard: 1, at: 'wait', within: 'month' }),
 ];
 const env = { GX_BUDGETS: JSON.stringify(BUDGETS) };
 /** Runs that come to a budget that is spent. */
@@ -29,7 +36,7 @@ let agent: AgentProcess;
 beforeAll(async () => {
   database = await freshDatabase();
   agent = await startAgent({ database: database.uri, config: CONFIG, env });
-  for (const assistantId of [WAITS, AGAIN, TIMED, FREE])
+  for (const assistantId of [WAITS, AGAIN, TIMED, FREE, GONE])
     await agent.client.assistants.create({ graphId: 'asks', assistantId });
 });
 afterAll(async () => {
@@ -130,3 +137,12 @@ test('runs share time under way, also that in which no model is asked', async ()
   expect(await readBudget('timed')).toMatchObject({ waiting: 2 });
   expect((await readBudget('timed')).spent).toBeGreaterThan(spent);
 });
+
+test('a run in the queue begins where a new revision has no budget that keeps it there', async () => {
+  await run(await createThread(), GONE, 1);
+  await start(await createThread(), GONE);
+  await expect.poll(async () => (await readBudget('gone')).queued).toBe(1);
+  await agent.kill();
+  agent = await startAgent({ database: database.uri, config: CONFIG });
+  await expect.poll(() => countRuns(GONE), { timeout: 20_000 }).toEqual({ success: 2 });
+}, 60_000);

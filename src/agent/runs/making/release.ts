@@ -22,27 +22,36 @@ const TOGETHER = 100;
 const QUEUED_TOGETHER = 500;
 /** Looks between two that remove the holds of runs whose worker is gone. */
 const LOOKS_FOR_LOST = 10;
+/** Looks between two for what waits for budgets that are there no longer. */
+const LOOKS_FOR_LEFT = 60;
 
 type Deps = CreateDeps & { log: Log };
 
 /** Has waiting threads and runs go on, until the signal, where runs share budgets. Never throws. */
 export async function releaseWaitingThreads(deps: Deps, signal: AbortSignal): Promise<void> {
   const { budgets } = deps.bounds;
-  // Budgets of the platform may come at any time. Without any, a look asks nothing.
+  // Budgets of the platform may come at any time, and those of an earlier revision may have left runs in the queue.
   for (let looks = 0; await sleepUnlessAborted(LOOK_MILLISECONDS, signal); looks += 1) {
-    if (!budgets.areShared) continue;
+    const looksForLeft = looks % LOOKS_FOR_LEFT === 0;
+    if (!budgets.areShared && !looksForLeft) continue;
     try {
       if (looks % LOOKS_FOR_LOST === 0) await releaseLostHolds(deps.db);
-      await releaseNow(deps, signal);
+      await releaseNow(deps, { looksForLeft, signal });
     } catch (error) {
       deps.log.warn({ err: toError(error) }, 'threads that wait for a budget go on later');
     }
   }
 }
 
-/** Has the threads and the runs go on now that need wait no longer for a budget. */
-export async function releaseNow(deps: Deps, signal?: AbortSignal): Promise<void> {
-  if (deps.bounds.budgets.keepRunsQueued) await releaseQueuedRuns(deps);
+/**
+ * Has the threads and the runs go on now that need wait no longer for a budget. `looksForLeft`: also runs in the queue
+ * where no budget keeps any there now.
+ */
+export async function releaseNow(
+  deps: Deps,
+  { looksForLeft = false, signal }: { looksForLeft?: boolean; signal?: AbortSignal } = {},
+): Promise<void> {
+  if (looksForLeft || deps.bounds.budgets.keepRunsQueued) await releaseQueuedRuns(deps);
   for (const thread of await loadReleasedThreads(deps.db, TOGETHER)) {
     if (signal?.aborted === true) return;
     await goOn(deps, thread);

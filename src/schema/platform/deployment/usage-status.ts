@@ -1,3 +1,4 @@
+import { UNIT_PARTS } from '../../agent/budget.ts';
 import { Type, type Static } from 'typebox';
 import { buildOptionalFields } from '../../types.ts';
 
@@ -8,8 +9,6 @@ import { buildOptionalFields } from '../../types.ts';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 const DAY_MS = 86_400_000;
-/** Billionths of a dollar. */
-const NANO = 1_000_000_000;
 
 const buildCountSchema = (description: string) =>
   Type.Integer({ minimum: 0, maximum: MOST, description });
@@ -92,16 +91,18 @@ export function findFirstDay(day: string, within: 'day' | 'week' | 'month'): str
 
 /** Returns an amount of billionths of a dollar as dollars, without a loss. */
 export function formatNanoUsd(nano: number): string {
-  const part = String(nano % NANO)
+  const part = String(nano % UNIT_PARTS.usd)
     .padStart(9, '0')
     .replace(/0+$/, '');
-  return `${Math.floor(nano / NANO)}${part === '' ? '' : `.${part}`}`;
+  return `${Math.floor(nano / UNIT_PARTS.usd)}${part === '' ? '' : `.${part}`}`;
 }
 
 /** Returns billionths of a dollar. A text of another form counts as nothing, and none is above 2^53 - 1. */
 export function parseUsd(text: string | undefined): number {
   const [, whole, part = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text ?? '') ?? [];
-  return whole === undefined ? 0 : limitSum(Number(whole) * NANO + Number(part.padEnd(9, '0')));
+  return whole === undefined
+    ? 0
+    : limitSum(Number(whole) * UNIT_PARTS.usd + Number(part.padEnd(9, '0')));
 }
 
 /** Returns a sum that stays a whole number, whatever its parts were. */
