@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { buildNamespaces } from '../config/platform/builder.ts';
-import type { OperatorConfig, OperatorSettings } from '../config/platform/operator.ts';
+import type { OperatorConfig } from '../config/platform/operator.ts';
 import { readPlatformVersion } from '../config/own-version.ts';
 import { toError } from '../errors.ts';
 import { buildGitPlaces } from '../git/places.ts';
@@ -14,30 +13,19 @@ import type { Log } from '../log.ts';
 import { openTracing } from '../tracing/open.ts';
 import type { Tracing } from '../tracing/spans.ts';
 import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/objects/labels.ts';
-import { hashOperatorKey } from '../schema/wire/operator-key.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { BuildLooks } from './branches/build-looks.ts';
 import { findBranchPlace, trackFollowers, lookAtBranch } from './deployment/look-at-branch.ts';
 import { Limiter } from '../http/limits/limiter.ts';
 import { BuildTurns } from './view/build-turns.ts';
 import { TakenTurns } from './view/taken-turns.ts';
-import { listSpendingDeployments } from './view/tenancy.ts';
 import { MissingKinds } from './view/missing-kinds.ts';
 import { RouteParents } from './view/route-parents.ts';
-import { PortKeeper } from './view/port-keeper.ts';
 import { buildAccountLookup } from './pods/account-secrets.ts';
 import { createCaches, listWrittenKinds, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
 import { listFaultyObjects, reportFaultyObjects } from './faulty.ts';
 import type { OperatorDeps } from './view/deps.ts';
-import {
-  buildDrainingLookup,
-  buildInterruptedLookup,
-  buildTrialLookup,
-  buildUsageNewsLookup,
-  buildScalableLookup,
-  sleepConcernIn,
-} from './rollout/scalable.ts';
 import type { KindTable } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 import { serveHealth } from './kernel/health.ts';
@@ -47,12 +35,10 @@ import { Writer } from './kernel/writer.ts';
 import { sweepBackups } from './backup/sweep.ts';
 import { sweepBuilds } from './revision/build/sweep.ts';
 import { listGatewayUrls } from './scale/gateways.ts';
-import { PromQueries } from './scale/prom-queries.ts';
-import { BudgetTeller } from './scale/budget-teller.ts';
-import { WorkFollower } from './scale/work-follower.ts';
-import { exportArchiveLag, exportObjects } from './series/export-objects.ts';
+import { exportObjects } from './series/export-objects.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
-import { wakeForDrain, wakeForFacts, wakeForWork, registerWakeUps, type Queues } from './wake.ts';
+import { registerWakeUps, type Queues } from './wake.ts';
+import { createGatewayTalk } from './gateway-talk.ts';
 import { describeDeadWatches, createWatches } from './watches.ts';
 
 /** Milliseconds after which Secrets and builds that nothing refers to are removed. */
@@ -250,28 +236,6 @@ function createParts(
   };
 }
 
-/** Creates the parts that talk with gateways: their ports, the reports of agents, and the words about budgets. */
-function createGatewayTalk(
-  { caches, settings, queues, log }: Parameters<typeof createWorkFollower>[0],
-  {
-    kube,
-    namespace,
-    gateways,
-    metrics,
-  }: { kube: Kube; namespace: string; gateways: () => string[]; metrics: OperatorMetrics },
-) {
-  const operatorKey = randomBytes(32).toString('base64url');
-  const operatorKeyHash = hashOperatorKey(operatorKey);
-  const ports = new PortKeeper({ kube, namespace, caches, operatorKeyHash });
-  const lagged = exportArchiveLag(metrics, caches.deployments);
-  const follower = createWorkFollower(
-    { caches, settings, queues, log },
-    { gateways, ports, lagged, observer: metrics.createWorkObserver() },
-  );
-  const teller = createBudgetTeller({ caches, settings, log }, { gateways, follower, operatorKey });
-  return { ports, follower, teller };
-}
-
 const createTurns = () => ({
   buildTurns: new BuildTurns(),
   backupTurns: new Limiter(1),
@@ -306,60 +270,13 @@ function measure(metrics: OperatorMetrics, caches: Caches): void {
   metrics.measureFaulty(() => listFaultyObjects(caches));
 }
 
-type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
-type Reports = Pick<
-  ConstructorParameters<typeof WorkFollower>[0],
-  'gateways' | 'observer' | 'lagged'
-> & { ports: PortKeeper };
-
-const createWorkFollower = (
-  { caches, settings, queues, log }: Following,
-  { ports, ...reports }: Reports,
-): WorkFollower =>
-  new WorkFollower({
-    ...reports,
-    signs: (keys, signal) => ports.keepGatewayKeys(keys, signal),
-    scalable: buildScalableLookup(caches, settings),
-    concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
-    interrupted: buildInterruptedLookup(caches),
-    isUsageNews: buildUsageNewsLookup(caches, () => new Date()),
-    wake: wakeForWork(caches, queues),
-    draining: buildDrainingLookup(caches, settings),
-    trial: buildTrialLookup(caches),
-    queries:
-      settings.prometheusUrl === undefined
-        ? undefined
-        : new PromQueries({ url: settings.prometheusUrl, log }),
-    wakeDraining: wakeForDrain(queues),
-    learned: wakeForFacts(caches, queues),
-    downSeconds: settings.queueScaleDownSeconds,
-    log,
-  });
-
-const createBudgetTeller = (
-  { caches, settings, log }: Omit<Following, 'queues'>,
-  {
-    gateways,
-    follower,
-    operatorKey,
-  }: { gateways: () => string[]; follower: WorkFollower; operatorKey: string },
-): BudgetTeller =>
-  new BudgetTeller({
-    gateways,
-    budgets: settings.tenantBudgets,
-    key: operatorKey,
-    deployments: () =>
-      listSpendingDeployments(caches, settings, (key) => follower.getSummary(key)?.usage),
-    log,
-  });
-
 const createRouteParents = ({
   kube,
   caches,
   settings: { route },
   queues,
   log,
-}: Following & { kube: Kube }): RouteParents =>
+}: Parameters<typeof createGatewayTalk>[0] & { kube: Kube }): RouteParents =>
   new RouteParents({
     kube,
     parents: route?.kind === 'HTTPRoute' && route.timeouts === 'auto' ? route.parentRefs : [],
