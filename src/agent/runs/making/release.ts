@@ -22,7 +22,7 @@ const TOGETHER = 100;
 const QUEUED_TOGETHER = 500;
 /** Looks between two that remove the holds of runs whose worker is gone. */
 const LOOKS_FOR_LOST = 10;
-/** Looks between two for what waits for budgets that are there no longer. */
+/** Looks between two for runs that wait for budgets that are there no longer. */
 const LOOKS_FOR_LEFT = 60;
 
 type Deps = CreateDeps & { log: Log };
